@@ -1,6 +1,7 @@
 // Layout: the meaning of a tensor's axes, one letter each, outermost first ("HWC"). Empty means unknown.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -53,9 +54,10 @@ class Layout {
 
 }  // namespace headrace
 
-template <>
-struct fmt::formatter<headrace::Layout> : fmt::formatter<fmt::string_view> {
+template <> struct fmt::formatter<headrace::Layout> {
+  constexpr auto parse(fmt::format_parse_context& ctx) { return ctx.begin(); }
   auto format(const headrace::Layout& layout, fmt::format_context& ctx) const {
-    return fmt::formatter<fmt::string_view>::format(layout.str(), ctx);
+    const std::string_view text = layout.str();
+    return std::copy(text.begin(), text.end(), ctx.out());
   }
 };

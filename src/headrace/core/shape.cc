@@ -28,7 +28,7 @@ void Shape::erase(int axis) {
 
 std::string to_string(const Shape& shape) {
   std::string text = "(";
-  for (int i = 0; i < shape.ndim(); ++i) text += fmt::format(i ? ", {}" : "{}", shape[i]);
+  for (int i = 0; i < shape.ndim(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
   if (shape.ndim() == 1) text += ",";
   return text + ")";
 }

@@ -1,11 +1,13 @@
 // Shape: the extents of a tensor, outermost first, stored inline.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/error.h"
 
@@ -57,9 +59,11 @@ int64_t checked_volume(const Shape& shape, size_t element_size, std::string_view
 
 }  // namespace headrace
 
-template <>
-struct fmt::formatter<headrace::Shape> : fmt::formatter<fmt::string_view> {
+// Only fmt/core.h is included, so the text is copied here; the library's own string formatter needs fmt/format.h.
+template <> struct fmt::formatter<headrace::Shape> {
+  constexpr auto parse(fmt::format_parse_context& ctx) { return ctx.begin(); }
   auto format(const headrace::Shape& shape, fmt::format_context& ctx) const {
-    return fmt::formatter<fmt::string_view>::format(headrace::to_string(shape), ctx);
+    const std::string text = headrace::to_string(shape);
+    return std::copy(text.begin(), text.end(), ctx.out());
   }
 };
