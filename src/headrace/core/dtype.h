@@ -40,8 +40,7 @@ constexpr bool is_floating(DType t) {
 constexpr bool is_integer(DType t) { return t >= DType::kUInt8 && t <= DType::kInt64; }
 constexpr bool is_signed(DType t) { return (t >= DType::kInt8 && t <= DType::kInt64) || is_floating(t); }
 
-template <typename T>
-constexpr DType dtype_of = DType::kNone;
+template <typename T> constexpr DType dtype_of = DType::kNone;
 template <> inline constexpr DType dtype_of<uint8_t> = DType::kUInt8;
 template <> inline constexpr DType dtype_of<uint16_t> = DType::kUInt16;
 template <> inline constexpr DType dtype_of<uint32_t> = DType::kUInt32;
@@ -56,8 +55,7 @@ template <> inline constexpr DType dtype_of<double> = DType::kFloat64;
 template <> inline constexpr DType dtype_of<bool> = DType::kBool;
 template <> inline constexpr DType dtype_of<BFloat16> = DType::kBFloat16;
 
-template <typename... Ts>
-struct TypeList {};
+template <typename... Ts> struct TypeList {};
 
 using IntegerTypes = TypeList<uint8_t, uint16_t, uint32_t, uint64_t, int8_t, int16_t, int32_t, int64_t>;
 using AllTypes = TypeList<uint8_t, uint16_t, uint32_t, uint64_t, int8_t, int16_t, int32_t, int64_t, Float16, float,
@@ -65,8 +63,7 @@ using AllTypes = TypeList<uint8_t, uint16_t, uint32_t, uint64_t, int8_t, int16_t
 
 // Calls f.operator()<T>() for the T of the list whose dtype is `dtype`. An unlisted type is an error that names
 // `what`, for example "[crop] input". Dispatch happens once per operator, over the list that its schema states.
-template <typename F, typename... Ts>
-void visit_dtype(DType dtype, TypeList<Ts...>, std::string_view what, F&& f) {
+template <typename F, typename... Ts> void visit_dtype(DType dtype, TypeList<Ts...>, std::string_view what, F&& f) {
   const bool found = ((dtype == dtype_of<Ts> ? (f.template operator()<Ts>(), true) : false) || ...);
   check(found, "{}: unsupported type {}", what, dtype_name(dtype));
 }

@@ -40,27 +40,26 @@ class Error : public std::exception {
 [[noreturn]] void throw_error(ErrorKind kind, fmt::string_view format, fmt::format_args args);
 
 // Throws an Error of the given kind with a formatted message.
-template <typename... Args>
-[[noreturn]] void fail(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
+template <typename... Args> [[noreturn]] void fail(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
   throw_error(kind, format, fmt::make_format_args(args...));
 }
 
 // Throws a kRuntime error unless `condition` holds.
-template <typename... Args>
-void check(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) [[unlikely]] throw_error(ErrorKind::kRuntime, format, fmt::make_format_args(args...));
+template <typename... Args> void check(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) [[unlikely]]
+    throw_error(ErrorKind::kRuntime, format, fmt::make_format_args(args...));
 }
 
 // Throws a kValue error unless `condition` holds.
-template <typename... Args>
-void check_value(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) [[unlikely]] throw_error(ErrorKind::kValue, format, fmt::make_format_args(args...));
+template <typename... Args> void check_value(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) [[unlikely]]
+    throw_error(ErrorKind::kValue, format, fmt::make_format_args(args...));
 }
 
 // Throws a kInternal error unless `condition`, an invariant of headrace itself, holds.
-template <typename... Args>
-void check_internal(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) [[unlikely]] throw_error(ErrorKind::kInternal, format, fmt::make_format_args(args...));
+template <typename... Args> void check_internal(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) [[unlikely]]
+    throw_error(ErrorKind::kInternal, format, fmt::make_format_args(args...));
 }
 
 }  // namespace headrace

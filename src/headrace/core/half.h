@@ -19,7 +19,7 @@ struct Float16 {
     const uint16_t sign = static_cast<uint16_t>((f >> 16) & 0x8000u);
     const uint32_t magnitude = f & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu);  // NaN, payload kept
-    if (magnitude >= 0x477ff000u) return sign | 0x7c00u;                               // rounds to infinity
+    if (magnitude >= 0x477ff000u) return sign | 0x7c00u;                                // rounds to infinity
     if (magnitude < 0x38800000u) {  // subnormal or zero: let the float adder round at the right bit
       const float magic = std::bit_cast<float>(magnitude) + 0.5f;
       return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(magic) - 0x3f000000u));

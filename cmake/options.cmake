@@ -1,0 +1,37 @@
+# Options, the language level and the flags that every target gets.
+option(HEADRACE_BUILD_PYTHON "Build the Python module headrace._core" ON)
+option(HEADRACE_BUILD_TESTS "Build the native tests (GoogleTest)" OFF)
+option(HEADRACE_BUILD_FUZZ "Build the fuzz targets of tests/fuzz (Clang only)" OFF)
+option(HEADRACE_WERROR "Make warnings errors (with the compilers that CI runs)" OFF)
+set(HEADRACE_SANITIZE "" CACHE STRING "Sanitizers for everything, for example address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(HEADRACE_OPTIMIZE "-O2 -DNDEBUG" CACHE STRING "Optimization flags")
+set(CMAKE_CXX_FLAGS_RELEASE ${HEADRACE_OPTIMIZE})
+
+find_program(HEADRACE_CCACHE ccache)
+if(HEADRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HEADRACE_CCACHE})
+endif()
+
+# Without contraction results are equal on every target (docs/design.md, "Arithmetic").
+add_compile_options(-ffp-contract=off -Wall -Wextra)
+
+# A compiler newer than CI's may know warnings that nobody has seen; there they stay warnings.
+if(HEADRACE_WERROR AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Werror)
+endif()
+
+if(HEADRACE_SANITIZE)
+  add_compile_options(-fsanitize=${HEADRACE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${HEADRACE_SANITIZE})
+endif()
