@@ -1,0 +1,112 @@
+// Operators: what the engine calls. A sample operator works on one sample at a time; the engine does the batching and
+// the threads. A batch operator needs the whole batch at once. A reader is a sample operator that fetches records.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/batch.h"
+#include "core/philox.h"
+#include "core/sample.h"
+#include "graph/op_spec.h"
+
+namespace headrace {
+
+// What an operator keeps per worker thread: decoders, tables. Made on the worker's first sample.
+class WorkerState {
+ public:
+  virtual ~WorkerState() = default;
+};
+
+// One sample's view of the graph around one operator. Lives for the two calls infer() and run().
+class SampleContext {
+ public:
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  const Sample& input(int i) const { return *inputs_[i]; }
+  // The value of the i-th entry of OpSpec::tensor_args. Use Arg and ArgList instead (graph/arg.h).
+  const Sample& argument(int i) const { return *arguments_[i]; }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  Sample& output(int i) { return *outputs_[i]; }
+
+  // Who the sample is: the key of all randomness. A reader sees the record that it has to fetch.
+  const SampleId& id() const { return id_; }
+  // Random numbers of this operator for this sample.
+  RandomStream random(uint64_t seed) const { return RandomStream(seed, id_.epoch, id_.position); }
+
+  // Scratch memory, valid until the sample is finished.
+  Arena& arena() const { return *arena_; }
+  // What infer() computed and run() needs. T is trivially destructible and lives in the arena.
+  template <typename T>
+  T& make_plan() {
+    T* plan = arena_->allocate_array<T>(1).data();
+    plan_ = plan;
+    return *plan;
+  }
+  template <typename T>
+  T& plan() const {
+    return *static_cast<T*>(plan_);
+  }
+  template <typename T>
+  T& worker_state() const {
+    return static_cast<T&>(*worker_state_);
+  }
+
+ private:
+  friend class SampleFrame;  // exec/sample_frame.h fills it in
+  std::vector<const Sample*> inputs_;
+  std::vector<const Sample*> arguments_;
+  std::vector<Sample*> outputs_;
+  SampleId id_;
+  Arena* arena_ = nullptr;
+  void* plan_ = nullptr;
+  std::unique_ptr<WorkerState> worker_state_;
+};
+
+class Operator {
+ public:
+  virtual ~Operator() = default;
+};
+
+// Holds no mutable state: one object serves all workers at once.
+class SampleOperator : public Operator {
+ public:
+  // Checks the inputs, and sets dtype, shape, layout of every output; reads values only of inputs and arguments whose
+  // schema says so. May put a plan into the context.
+  virtual void infer(SampleContext& ctx) const = 0;
+  // Computes the outputs: output(i).data is memory of the inferred size. Views (Schema::view) are never run.
+  virtual void run(SampleContext& ctx) const = 0;
+
+  virtual std::unique_ptr<WorkerState> make_worker_state() const { return nullptr; }
+};
+
+// An infinite source of records by index; the sampler (exec/sampler.h) decides which one comes when.
+class Reader : public SampleOperator, public SourceNames {
+ public:
+  // Number of records. > 0.
+  virtual int64_t size() const = 0;
+  // Seed of a permutation of all records anew in each epoch (the argument shuffle_after_epoch); -1: none.
+  virtual int64_t epoch_shuffle_seed() const { return -1; }
+};
+
+// The whole batch, for operators whose result depends on all samples, or that call Python.
+class BatchContext {
+ public:
+  std::vector<Ref<Batch>> inputs;     // regular inputs
+  std::vector<Ref<Batch>> arguments;  // in the order of OpSpec::tensor_args
+  std::vector<Ref<Batch>> outputs;    // to be filled in
+  Ref<BatchRows> rows;
+  Ref<HostPool> pool;
+  int64_t iteration = 0;
+};
+
+class BatchOperator : public Operator {
+ public:
+  virtual void run(BatchContext& ctx) const = 0;
+  // Runs on the Python lane, in iteration order, one at a time; else on any worker.
+  virtual bool calls_python() const { return false; }
+};
+
+}  // namespace headrace
