@@ -25,7 +25,7 @@ function(headrace_ops_table out)
 namespace headrace {
 
 @declarations@
-void register_all_ops(Registry& r) {
+void register_all_ops([[maybe_unused]] Registry& r) {
 @calls@}
 
 }  // namespace headrace
