@@ -19,7 +19,8 @@ class Arena {
   // `bytes` bytes, 64-byte aligned, uninitialised, valid until reset().
   void* allocate(size_t bytes) {
     const size_t rounded = (bytes + 63) & ~size_t{63};
-    if (rounded > available_) [[unlikely]] grow(rounded);
+    if (rounded > available_) [[unlikely]]
+      grow(rounded);
     void* memory = next_;
     next_ += rounded;
     available_ -= rounded;
@@ -27,8 +28,7 @@ class Arena {
   }
 
   // An array of `count` values; T has no destructor to call.
-  template <typename T>
-  std::span<T> allocate_array(size_t count) {
+  template <typename T> std::span<T> allocate_array(size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
     T* first = static_cast<T*>(allocate(count * sizeof(T)));
     for (size_t i = 0; i < count; ++i) new (first + i) T;

@@ -70,8 +70,8 @@ void Batch::set_view(int slot, const Sample& sample, std::shared_ptr<const void>
 }
 
 void Batch::set_layout(const Layout& layout) {
-  check_value(layout.empty() || layout.ndim() == ndim_, "layout \"{}\" has {} letters, the samples have {} axes", layout,
-              layout.ndim(), ndim_);
+  check_value(layout.empty() || layout.ndim() == ndim_, "layout \"{}\" has {} letters, the samples have {} axes",
+              layout, layout.ndim(), ndim_);
   layout_ = layout;
   for (Sample& sample : samples_) sample.layout = layout;
 }

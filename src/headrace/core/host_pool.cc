@@ -10,7 +10,8 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kHeaderBytes = (sizeof(Buffer) + HostPool::kAlignment - 1) / HostPool::kAlignment * HostPool::kAlignment;
+constexpr size_t kHeaderBytes =
+    (sizeof(Buffer) + HostPool::kAlignment - 1) / HostPool::kAlignment * HostPool::kAlignment;
 
 // Four classes to an octave: at most 25 % of a block is unused. Class c holds (4 + c % 4) << (c / 4 + 4) bytes.
 int size_class(size_t bytes) {
@@ -42,7 +43,8 @@ Ref<Buffer> HostPool::allocate(size_t bytes, MemoryUse use) {
   const size_t used = bytes_in_use();
   if (limit_ != 0 && used + size > limit_) {
     fail(ErrorKind::kRuntime,
-         "memory_limit: {} bytes are needed, {} of {} are in use (batches {}, scratch {}, caches {}), {} batches are held by the "
+         "memory_limit: {} bytes are needed, {} of {} are in use (batches {}, scratch {}, caches {}), {} batches are "
+         "held by the "
          "program; let go of batches, reduce batch_size or raise memory_limit",
          size, used, limit_, bytes_in_use(MemoryUse::kSlots), bytes_in_use(MemoryUse::kArenas),
          bytes_in_use(MemoryUse::kCaches), held_batches());

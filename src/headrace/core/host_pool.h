@@ -29,10 +29,10 @@ class Buffer final : public RefCounted {
   void dispose() noexcept override;
 
   uint8_t* data_ = nullptr;
-  size_t size_ = 0;      // usable bytes: the size class
+  size_t size_ = 0;  // usable bytes: the size class
   int size_class_ = 0;
   MemoryUse use_ = MemoryUse::kSlots;
-  Ref<HostPool> pool_;   // only while the buffer is in use, so that an idle pool can die
+  Ref<HostPool> pool_;  // only while the buffer is in use, so that an idle pool can die
 };
 
 // Keeps freed buffers by size class and hands them out again: no malloc in the steady state. Thread safe.

@@ -29,8 +29,7 @@ class RefCounted {
   mutable std::atomic<int64_t> count_{0};
 };
 
-template <typename T>
-class Ref {
+template <typename T> class Ref {
  public:
   Ref() = default;
   Ref(std::nullptr_t) {}
@@ -39,8 +38,7 @@ class Ref {
   }
   Ref(const Ref& other) : Ref(other.object_) {}
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  template <typename U>
-  Ref(const Ref<U>& other) : Ref(other.get()) {}
+  template <typename U> Ref(const Ref<U>& other) : Ref(other.get()) {}
   ~Ref() { reset(); }
   Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
@@ -59,8 +57,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-template <typename T, typename... Args>
-Ref<T> make_ref(Args&&... args) {
+template <typename T, typename... Args> Ref<T> make_ref(Args&&... args) {
   return Ref<T>(new T(std::forward<Args>(args)...));
 }
 

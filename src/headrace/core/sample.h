@@ -20,10 +20,7 @@ struct Sample {
 
   int64_t volume() const { return shape.volume(); }
   size_t bytes() const { return static_cast<size_t>(shape.volume()) * dtype_size(dtype); }
-  template <typename T>
-  T* as() const {
-    return static_cast<T*>(data);
-  }
+  template <typename T> T* as() const { return static_cast<T*>(data); }
   // Takes over type, shape, layout and source, not the data.
   void describe_as(const Sample& other) {
     dtype = other.dtype;

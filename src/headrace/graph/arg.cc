@@ -5,8 +5,7 @@ namespace headrace {
 namespace {
 
 // Element i of a numeric sample as T.
-template <typename T>
-T read_element(const Sample& sample, int64_t i, const std::string& about) {
+template <typename T> T read_element(const Sample& sample, int64_t i, const std::string& about) {
   T value{};
   visit_dtype(sample.dtype, AllTypes(), about, [&]<typename Source>() {
     const Source element = sample.as<Source>()[i];
@@ -19,8 +18,7 @@ T read_element(const Sample& sample, int64_t i, const std::string& about) {
   return value;
 }
 
-template <typename T>
-std::vector<T> constant_list(const OpSpec& spec, std::string_view name) {
+template <typename T> std::vector<T> constant_list(const OpSpec& spec, std::string_view name) {
   const ArgSpec* arg = spec.schema->find_arg(name);
   check_internal(arg, "{}: not in the schema", spec.about(name));
   const auto it = spec.constants.find(name);
@@ -31,8 +29,8 @@ std::vector<T> constant_list(const OpSpec& spec, std::string_view name) {
         using Value = std::decay_t<decltype(v)>;
         if constexpr (std::is_arithmetic_v<Value>) {
           list.push_back(static_cast<T>(v));
-        } else if constexpr (std::is_same_v<Value, std::vector<int64_t>> || std::is_same_v<Value, std::vector<double>> ||
-                             std::is_same_v<Value, std::vector<bool>>) {
+        } else if constexpr (std::is_same_v<Value, std::vector<int64_t>> ||
+                             std::is_same_v<Value, std::vector<double>> || std::is_same_v<Value, std::vector<bool>>) {
           for (const auto element : v) list.push_back(static_cast<T>(element));
         }
       },
@@ -49,8 +47,7 @@ Arg<T>::Arg(const OpSpec& spec, std::string_view name)
   if (!constant.empty()) constant_ = constant[0];
 }
 
-template <typename T>
-T Arg<T>::operator()(const SampleContext& ctx) const {
+template <typename T> T Arg<T>::operator()(const SampleContext& ctx) const {
   if (tensor_ < 0) return constant_;
   const Sample& sample = ctx.argument(tensor_);
   check(sample.volume() == 1, "{}: expected one value per sample, got a tensor of shape {}", about_, sample.shape);
@@ -63,8 +60,7 @@ ArgList<T>::ArgList(const OpSpec& spec, std::string_view name)
   constant_ = constant_list<T>(spec, name);
 }
 
-template <typename T>
-std::span<const T> ArgList<T>::operator()(const SampleContext& ctx) const {
+template <typename T> std::span<const T> ArgList<T>::operator()(const SampleContext& ctx) const {
   if (tensor_ < 0) return constant_;
   const Sample& sample = ctx.argument(tensor_);
   if (sample.dtype == dtype_of<T>) return {sample.as<T>(), static_cast<size_t>(sample.volume())};

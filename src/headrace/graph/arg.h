@@ -13,8 +13,7 @@ namespace headrace {
 
 // One number of type T (bool, int32_t, int64_t, float, double). A tensor of any numeric type with one element is
 // accepted and converted; floats become integers by truncation.
-template <typename T>
-class Arg {
+template <typename T> class Arg {
  public:
   Arg(const OpSpec& spec, std::string_view name);
 
@@ -32,8 +31,7 @@ class Arg {
 };
 
 // A list of numbers of type T (int32_t, int64_t, float, double). A tensor is read as a flat list.
-template <typename T>
-class ArgList {
+template <typename T> class ArgList {
  public:
   ArgList(const OpSpec& spec, std::string_view name);
 

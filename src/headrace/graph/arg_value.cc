@@ -8,9 +8,20 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kTypeNames[] = {"a bool",        "an integer",         "a float",       "a string",       "a DALIDataType",
-                                           "an image type", "an interpolation",   "a layout",      "a list of bools", "a list of integers",
-                                           "a list of floats", "a list of strings", "a list of DALIDataTypes", "a list of layouts"};
+constexpr std::string_view kTypeNames[] = {"a bool",
+                                           "an integer",
+                                           "a float",
+                                           "a string",
+                                           "a DALIDataType",
+                                           "an image type",
+                                           "an interpolation",
+                                           "a layout",
+                                           "a list of bools",
+                                           "a list of integers",
+                                           "a list of floats",
+                                           "a list of strings",
+                                           "a list of DALIDataTypes",
+                                           "a list of layouts"};
 
 [[noreturn]] void mismatch(const ArgValue& value, ArgType type, std::string_view what) {
   fail(ErrorKind::kType, "{}: expected {}, got {}", what, arg_type_name(type), to_string(value));
@@ -68,8 +79,7 @@ struct Printer {
   std::string operator()(int64_t v) const { return std::to_string(v); }
   std::string operator()(double v) const { return fmt::format("{}", v); }
   std::string operator()(const std::string& v) const { return '"' + v + '"'; }
-  template <typename T>
-  std::string operator()(const std::vector<T>& list) const {
+  template <typename T> std::string operator()(const std::vector<T>& list) const {
     std::string text = "[";
     for (size_t i = 0; i < list.size(); ++i) text += (i ? ", " : "") + (*this)(static_cast<T>(list[i]));
     return text + "]";

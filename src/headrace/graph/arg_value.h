@@ -35,8 +35,8 @@ enum class ImageType { kRGB = 0, kBGR = 1, kGray = 2, kYCbCr = 3, kAny = 4 };
 enum class InterpType { kNearest = 0, kLinear = 1, kCubic = 2, kLanczos3 = 3, kTriangular = 4, kGaussian = 5 };
 
 // Enumerations and dtypes are held as their numbers, layouts as their letters. monostate: no value.
-using ArgValue = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<bool>, std::vector<int64_t>,
-                              std::vector<double>, std::vector<std::string>>;
+using ArgValue = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<bool>,
+                              std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
 using ArgMap = std::map<std::string, ArgValue, std::less<>>;
 
 // "a float list", for messages.

@@ -6,8 +6,7 @@
 namespace headrace {
 namespace {
 
-template <typename T>
-const T& stored_as(const OpSpec& spec, std::string_view arg, const ArgValue& value) {
+template <typename T> const T& stored_as(const OpSpec& spec, std::string_view arg, const ArgValue& value) {
   const T* stored = std::get_if<T>(&value);
   check_internal(stored, "{}: no value of the expected type", spec.about(arg));
   return *stored;

@@ -14,9 +14,9 @@ namespace headrace {
 class OpSpec {
  public:
   const Schema* schema = nullptr;
-  std::string name;    // of the instance
-  std::string device;  // logical: "cpu", "gpu", "mixed"
-  ArgMap constants;    // converted to the schema's types; what was not given is absent
+  std::string name;                      // of the instance
+  std::string device;                    // logical: "cpu", "gpu", "mixed"
+  ArgMap constants;                      // converted to the schema's types; what was not given is absent
   std::vector<std::string> tensor_args;  // arguments that are nodes, in the order of the inputs behind the regular ones
   int num_inputs = 0;                    // regular inputs
   int num_outputs = 1;

@@ -39,20 +39,13 @@ class SampleContext {
   // Scratch memory, valid until the sample is finished.
   Arena& arena() const { return *arena_; }
   // What infer() computed and run() needs. T is trivially destructible and lives in the arena.
-  template <typename T>
-  T& make_plan() {
+  template <typename T> T& make_plan() {
     T* plan = arena_->allocate_array<T>(1).data();
     plan_ = plan;
     return *plan;
   }
-  template <typename T>
-  T& plan() const {
-    return *static_cast<T*>(plan_);
-  }
-  template <typename T>
-  T& worker_state() const {
-    return static_cast<T&>(*worker_state_);
-  }
+  template <typename T> T& plan() const { return *static_cast<T*>(plan_); }
+  template <typename T> T& worker_state() const { return static_cast<T&>(*worker_state_); }
 
  private:
   friend class SampleFrame;  // exec/sample_frame.h fills it in

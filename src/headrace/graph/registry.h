@@ -14,8 +14,7 @@ class Registry {
   using Factory = std::unique_ptr<Operator> (*)(const OpSpec&);
 
   // Registers operator class Op, constructed from an OpSpec.
-  template <typename Op>
-  void add(Schema schema) {
+  template <typename Op> void add(Schema schema) {
     add(std::move(schema), [](const OpSpec& spec) -> std::unique_ptr<Operator> { return std::make_unique<Op>(spec); });
   }
   void add(Schema schema, Factory factory);

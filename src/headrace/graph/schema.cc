@@ -121,6 +121,11 @@ Schema& Schema::reader() {
   return arg("dont_use_mmap", ArgType::kBool, false, "Read files with read() instead of mapping them.");
 }
 
+Schema& Schema::fed() {
+  fed_ = true;
+  return *this;
+}
+
 Schema& Schema::never_merged() {
   never_merged_ = true;
   return *this;

@@ -33,7 +33,7 @@ struct ArgSpec {
   std::string doc;
   PerSample per_sample = PerSample::kNever;
   bool required = false;
-  bool shapes_output = true;  // infer reads it; false keeps a per-sample argument out of the shape pass
+  bool shapes_output = true;    // infer reads it; false keeps a per-sample argument out of the shape pass
   std::string renamed_to = {};  // deprecated spelling of that argument
   bool ignored = false;         // accepted for DALI's sake, without effect
 };
@@ -64,10 +64,11 @@ class Schema {
   Schema& outputs(int count);                       // default 1
   // The number of outputs depends on arguments: it is `base` plus the value of the integer argument `arg`.
   Schema& outputs_from_arg(int base, std::string arg);
-  Schema& random();           // takes `seed`; its values depend on (seed, epoch, position)
-  Schema& reader();           // a source of records; random() and the sampling arguments are implied
-  Schema& never_merged();     // two equal nodes are two nodes
-  Schema& side_effects();     // never removed
+  Schema& random();        // takes `seed`; its values depend on (seed, epoch, position)
+  Schema& reader();        // a source of records; random() and the sampling arguments are implied
+  Schema& fed();           // its outputs are batches that the program feeds in
+  Schema& never_merged();  // two equal nodes are two nodes
+  Schema& side_effects();  // never removed
   // Output 0 has the bytes of input 0: reshape, squeeze, copies between devices. The engine shares the memory.
   Schema& view();
   Schema& deprecated(std::string advice);
@@ -85,7 +86,8 @@ class Schema {
   int num_outputs(const ArgMap& args) const;
   bool is_random() const { return random_; }
   bool is_reader() const { return reader_; }
-  bool is_never_merged() const { return never_merged_ || random_ || reader_ || side_effects_; }
+  bool is_fed() const { return fed_; }
+  bool is_never_merged() const { return never_merged_ || random_ || reader_ || fed_ || side_effects_; }
   bool has_side_effects() const { return side_effects_; }
   bool is_view() const { return view_; }
   const std::string& deprecation() const { return deprecation_; }
@@ -105,6 +107,7 @@ class Schema {
   std::string outputs_arg_;
   bool random_ = false;
   bool reader_ = false;
+  bool fed_ = false;
   bool never_merged_ = false;
   bool side_effects_ = false;
   bool view_ = false;
