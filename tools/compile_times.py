@@ -21,11 +21,12 @@ MEASURED_AGAIN = 5
 
 
 def logged_seconds(build: Path) -> dict[str, float]:
-    """Seconds of the latest compilation of each object that the build still has."""
+    """Seconds of the latest compilation of each object of ours that the build still has."""
     seconds = {}
     for line in (build / ".ninja_log").read_text().splitlines()[1:]:
         start, end, _, output, *_ = line.split("\t")
-        if output.endswith(".o") and (build / output).exists():
+        ours = output.endswith(".o") and not output.startswith("CMakeFiles/nanobind")
+        if ours and (build / output).exists():
             seconds[output] = (int(end) - int(start)) / 1000
     return seconds
 
