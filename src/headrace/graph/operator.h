@@ -49,6 +49,7 @@ class SampleContext {
 
  private:
   friend class SampleFrame;  // exec/sample_frame.h fills it in
+  friend class OpTester;     // ops/op_tester.h too, for tests
   std::vector<const Sample*> inputs_;
   std::vector<const Sample*> arguments_;
   std::vector<Sample*> outputs_;
