@@ -4,7 +4,6 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(hwy REQUIRED)
 find_package(JPEG REQUIRED)
-find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(TIFF QUIET)
 
@@ -30,7 +29,7 @@ foreach(required deflate lmdb)
   endif()
 endforeach()
 set(HEADRACE_IO_LIBRARIES ZLIB::ZLIB headrace::deflate headrace::lmdb)
-set(HEADRACE_CODEC_LIBRARIES JPEG::JPEG PNG::PNG ZLIB::ZLIB)
+set(HEADRACE_CODEC_LIBRARIES JPEG::JPEG headrace::deflate)
 
 # A codec that can be switched off: option HEADRACE_WITH_<NAME>, macro HEADRACE_HAVE_<NAME> in the codecs room.
 set(HEADRACE_CODEC_DEFINITIONS "")

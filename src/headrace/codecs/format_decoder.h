@@ -1,0 +1,39 @@
+// What a format implements: a header reader and a decoder that delivers rows. Internal to codecs/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "codecs/image_codec.h"
+#include "codecs/row_sink.h"
+
+namespace headrace {
+
+class FormatDecoder {
+ public:
+  virtual ~FormatDecoder() = default;
+
+  // Calls sink.begin once, then sink.put for every row of sink.region() from top to bottom.
+  virtual void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options,
+                      RowSink& sink) = 0;
+};
+
+struct FormatEntry {
+  std::string_view name;
+  ImageHeader (*read_header)(std::span<const uint8_t> bytes);  // null: not built
+  std::unique_ptr<FormatDecoder> (*make_decoder)();
+};
+
+// Throws unless `bytes` can hold `width` x `height` pixels when a byte of the file holds `pixels_per_byte` at most
+// (each format knows its own bound). Images up to 2^24 pixels always pass, so that formats without a bound can use a
+// generous one. Also refuses extents below 1.
+void check_plausible_size(std::string_view format, int64_t width, int64_t height, size_t bytes,
+                          int64_t pixels_per_byte);
+
+ImageHeader read_jpeg_header(std::span<const uint8_t> bytes);
+std::unique_ptr<FormatDecoder> make_jpeg_decoder();
+ImageHeader read_png_header(std::span<const uint8_t> bytes);
+std::unique_ptr<FormatDecoder> make_png_decoder();
+
+}  // namespace headrace

@@ -1,0 +1,210 @@
+// JPEG decoder over libjpeg-turbo: bit-equal to its defaults (accurate integer DCT, fancy upsampling).
+//
+// Note [longjmp]: libjpeg leaves on an error by longjmp to JpegDecoder::run. Between the two are only C frames and the
+// callbacks below; none of them, nor run itself, holds an object with a destructor.
+#include <csetjmp>
+#include <cstdio>
+#include <vector>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include "codecs/format_decoder.h"
+#include "codecs/pixel_convert.h"
+
+namespace headrace {
+namespace {
+
+// libjpeg treats the edge of a cropped column range as the image's edge, which changes what fancy upsampling gives for
+// the pixels next to it; so some more are decoded.
+constexpr int kMargin = 16;
+
+// Progressive files have 10 scans or so. Each costs a pass over the image, so a small hostile file could take hours.
+constexpr int kMaxScans = 200;
+
+constexpr int kRowsAtOnce = 16;
+
+struct ErrorManager {
+  jpeg_error_mgr base;  // first, so that cinfo->err can be cast
+  std::jmp_buf escape;
+  int code;
+  char message[JMSG_LENGTH_MAX];
+};
+
+struct Source {
+  jpeg_source_mgr base;  // first, so that cinfo->src can be cast
+  bool ran_out;
+};
+
+void leave_with_error(j_common_ptr cinfo) {
+  auto* error = reinterpret_cast<ErrorManager*>(cinfo->err);
+  error->code = cinfo->err->msg_code;
+  cinfo->err->format_message(cinfo, error->message);
+  std::longjmp(error->escape, 1);
+}
+
+// Damaged data is only a warning to libjpeg, which goes on with gray pixels.
+void on_message(j_common_ptr cinfo, int level) {
+  if (level >= 0) return;
+  switch (cinfo->err->msg_code) {
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC: leave_with_error(cinfo);
+  }
+}
+
+void ignore_source(j_decompress_ptr) {}
+
+// The data has ended: libjpeg gets an end-of-image marker. If it still needs bits it says so (JWRN_HIT_MARKER).
+boolean end_of_bytes(j_decompress_ptr cinfo) {
+  static const JOCTET kEnd[2] = {0xff, JPEG_EOI};
+  cinfo->src->next_input_byte = kEnd;
+  cinfo->src->bytes_in_buffer = sizeof kEnd;
+  reinterpret_cast<Source*>(cinfo->src)->ran_out = true;
+  return TRUE;
+}
+
+void skip_bytes(j_decompress_ptr cinfo, long count) {
+  if (count <= 0) return;
+  const size_t skipped = std::min(static_cast<size_t>(count), cinfo->src->bytes_in_buffer);
+  cinfo->src->next_input_byte += skipped;
+  cinfo->src->bytes_in_buffer -= skipped;
+}
+
+void limit_scans(j_common_ptr cinfo) {
+  if (reinterpret_cast<j_decompress_ptr>(cinfo)->input_scan_number > kMaxScans) {
+    ERREXIT(cinfo, JERR_TOO_LITTLE_DATA);
+  }
+}
+
+bool is_unsupported(int code) {
+  return code == JERR_SOF_UNSUPPORTED || code == JERR_BAD_PRECISION || code == JERR_ARITH_NOTIMPL ||
+         code == JERR_CONVERSION_NOTIMPL || code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL;
+}
+
+class JpegDecoder final : public FormatDecoder {
+ public:
+  JpegDecoder() {
+    cinfo_.err = jpeg_std_error(&error_.base);
+    error_.base.error_exit = leave_with_error;
+    error_.base.emit_message = on_message;
+    // Only a version mismatch of the library or lack of memory can fail here.
+    if (setjmp(error_.escape)) fail(ErrorKind::kInternal, "JPEG: {}", error_.message);
+    jpeg_create_decompress(&cinfo_);
+    source_.base.init_source = ignore_source;
+    source_.base.term_source = ignore_source;
+    source_.base.fill_input_buffer = end_of_bytes;
+    source_.base.skip_input_data = skip_bytes;
+    source_.base.resync_to_restart = jpeg_resync_to_restart;
+    cinfo_.src = &source_.base;
+    progress_.progress_monitor = limit_scans;
+    cinfo_.progress = &progress_;
+  }
+  ~JpegDecoder() override { jpeg_destroy_decompress(&cinfo_); }
+
+  void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options,
+              RowSink& sink) override {
+    source_.base.next_input_byte = bytes.data();
+    source_.base.bytes_in_buffer = bytes.size();
+    source_.ran_out = false;
+    const struct Reset {
+      jpeg_decompress_struct* cinfo;
+      ~Reset() { jpeg_abort_decompress(cinfo); }
+    } reset{&cinfo_};
+    if (run(header, options, sink)) return;
+    if (is_unsupported(error_.code)) fail(ErrorKind::kUnsupported, "JPEG: {}", error_.message);
+    fail(ErrorKind::kRuntime, "JPEG: {}", error_.message);
+  }
+
+ private:
+  // False if libjpeg left with an error, which is then in error_. See Note [longjmp].
+  bool run(const ImageHeader& header, const ImageDecodeOptions& options, RowSink& sink) {
+    if (setjmp(error_.escape)) return false;
+    jpeg_read_header(&cinfo_, TRUE);
+    check(cinfo_.image_width == static_cast<JDIMENSION>(header.width) &&
+              cinfo_.image_height == static_cast<JDIMENSION>(header.height),
+          "JPEG: the header given is not that of the data");
+    choose_color(options, sink);
+    cinfo_.dct_method = options.use_fast_idct ? JDCT_IFAST : JDCT_ISLOW;
+    jpeg_start_decompress(&cinfo_);
+    skip_to_region(sink.region());
+    read_rows(sink);
+    // A scan that is missing as a whole, or the end of an arithmetic-coded one, goes unnoticed by libjpeg.
+    if (source_.ran_out && (jpeg_has_multiple_scans(&cinfo_) || cinfo_.arith_code)) {
+      ERREXIT(&cinfo_, JERR_INPUT_EOF);
+    }
+    return true;
+  }
+
+  void choose_color(const ImageDecodeOptions& options, RowSink& sink) {
+    const ImageColor color = options.color;
+    const bool cmyk = cinfo_.num_components == 4;
+    const bool gray = !cmyk && (color == ImageColor::kGray ||
+                                (cinfo_.num_components == 1 && color != ImageColor::kRgb && color != ImageColor::kBgr));
+    const bool bgr = !cmyk && color == ImageColor::kBgr;
+    cinfo_.out_color_space = cmyk ? JCS_CMYK : gray ? JCS_GRAYSCALE : bgr ? JCS_EXT_BGR : JCS_EXT_RGB;
+    sink.begin(gray ? PixelLayout::kGray : bgr ? PixelLayout::kBgr : PixelLayout::kRgb, DType::kUInt8);
+  }
+
+  // Narrows the columns that are decoded, sets first_column_ and passes over the rows above the region.
+  void skip_to_region(const ImageRegion& region) {
+    first_column_ = 0;
+    if (region.width + 2 * kMargin < static_cast<int>(cinfo_.output_width)) {
+      JDIMENSION x = static_cast<JDIMENSION>(std::max(region.x - kMargin, 0));
+      const int end = std::min(region.x + region.width + kMargin, static_cast<int>(cinfo_.output_width));
+      JDIMENSION width = static_cast<JDIMENSION>(end) - x;
+      jpeg_crop_scanline(&cinfo_, &x, &width);
+      first_column_ = static_cast<int>(x);
+    }
+    if (region.y > kMargin) jpeg_skip_scanlines(&cinfo_, static_cast<JDIMENSION>(region.y - kMargin));
+  }
+
+  void read_rows(RowSink& sink) {
+    const ImageRegion& region = sink.region();
+    const size_t row_bytes = static_cast<size_t>(cinfo_.output_width) * cinfo_.output_components;
+    const bool in_place = sink.in_place(region.y) && static_cast<int>(cinfo_.output_width) == region.width &&
+                          cinfo_.out_color_space != JCS_CMYK;
+    if (rows_.size() < row_bytes * kRowsAtOnce) rows_.resize(row_bytes * kRowsAtOnce);
+    const int end = region.y + region.height;
+    while (static_cast<int>(cinfo_.output_scanline) < end) {
+      const int y = static_cast<int>(cinfo_.output_scanline);
+      const bool wanted = y >= region.y;
+      const int rows = std::min((wanted ? end : region.y) - y, kRowsAtOnce);
+      JSAMPROW pointers[kRowsAtOnce];
+      for (int i = 0; i < rows; ++i) {
+        pointers[i] = wanted && in_place ? sink.in_place(y + i) : rows_.data() + row_bytes * static_cast<size_t>(i);
+      }
+      const int done = static_cast<int>(jpeg_read_scanlines(&cinfo_, pointers, static_cast<JDIMENSION>(rows)));
+      if (!wanted || in_place) continue;
+      for (int i = 0; i < done; ++i) put_row(y + i, pointers[i], sink);
+    }
+  }
+
+  void put_row(int y, uint8_t* row, RowSink& sink) {
+    const int offset = sink.region().x - first_column_;
+    if (cinfo_.out_color_space == JCS_CMYK) {
+      // CMYK in JPEG is stored inverted, as Adobe began it; Pillow assumes so in every file, with or without its
+      // marker.
+      uint8_t* pixels = row + offset * 4;
+      cmyk_to_rgb(pixels, pixels, sink.region().width, /*inverted=*/true);
+      sink.put(y, pixels);
+    } else {
+      sink.put(y, row + offset * cinfo_.output_components);
+    }
+  }
+
+  jpeg_decompress_struct cinfo_{};
+  ErrorManager error_{};
+  Source source_{};
+  jpeg_progress_mgr progress_{};
+  int first_column_ = 0;  // image column that libjpeg's rows begin with
+  std::vector<uint8_t> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<FormatDecoder> make_jpeg_decoder() { return std::make_unique<JpegDecoder>(); }
+
+}  // namespace headrace
