@@ -1,0 +1,101 @@
+// The protobuf wire format: decoding and encoding of varints, fixed and length-delimited fields.
+#include "io/protobuf.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace headrace {
+namespace {
+
+// Moves `at` behind a varint and gives its value; false if it is cut by `end` or longer than 64 bits need.
+bool read_varint(const uint8_t*& at, const uint8_t* end, uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 70 && at != end; shift += 7) {
+    const uint8_t byte = *at++;
+    value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ProtoReader::malformed(const char* what) const {
+  fail(ErrorKind::kRuntime, "[protobuf] not a valid message of {} bytes: {} at byte {}", end_ - begin_, what,
+       at_ - begin_);
+}
+
+uint64_t ProtoReader::varint() {
+  uint64_t value;
+  if (!read_varint(at_, end_, value)) malformed("a number is cut or too long");
+  return value;
+}
+
+uint64_t ProtoReader::fixed(size_t bytes) {
+  if (static_cast<size_t>(end_ - at_) < bytes) malformed("a number is cut");
+  static_assert(std::endian::native == std::endian::little);
+  uint64_t value = 0;
+  std::memcpy(&value, at_, bytes);
+  at_ += bytes;
+  return value;
+}
+
+bool ProtoReader::next(ProtoField& field) {
+  if (at_ == end_) return false;
+  const uint64_t tag = varint();
+  if (tag > UINT32_MAX || tag >> 3 == 0) malformed("a field number is out of range");
+  field.number = static_cast<uint32_t>(tag >> 3);
+  field.type = static_cast<WireType>(tag & 7);
+  field.value = 0;
+  field.bytes = {};
+  switch (field.type) {
+    case WireType::kVarint: field.value = varint(); break;
+    case WireType::kFixed64: field.value = fixed(8); break;
+    case WireType::kFixed32: field.value = fixed(4); break;
+    case WireType::kBytes: {
+      const uint64_t length = varint();
+      if (length > static_cast<size_t>(end_ - at_)) malformed("a field is longer than the message");
+      field.bytes = {at_, static_cast<size_t>(length)};
+      at_ += length;
+      break;
+    }
+    default: malformed("a group or an unknown kind of field");
+  }
+  return true;
+}
+
+bool PackedVarints::next(uint64_t& value) {
+  if (bytes_.empty()) return false;
+  const uint8_t* at = bytes_.data();
+  const uint8_t* end = at + bytes_.size();
+  check(read_varint(at, end, value), "[protobuf] not a valid message: a packed number is cut or too long");
+  bytes_ = {at, end};
+  return true;
+}
+
+void ProtoWriter::raw_varint(uint64_t value) {
+  for (; value >= 0x80; value >>= 7) data_.push_back(static_cast<uint8_t>(value | 0x80));
+  data_.push_back(static_cast<uint8_t>(value));
+}
+
+void ProtoWriter::varint(uint32_t field, uint64_t value) {
+  tag(field, WireType::kVarint);
+  raw_varint(value);
+}
+
+void ProtoWriter::float32(uint32_t field, float value) {
+  tag(field, WireType::kFixed32);
+  const auto bits = std::bit_cast<std::array<uint8_t, 4>>(value);
+  data_.insert(data_.end(), bits.begin(), bits.end());
+}
+
+void ProtoWriter::bytes(uint32_t field, std::span<const uint8_t> value) {
+  tag(field, WireType::kBytes);
+  raw_varint(value.size());
+  data_.insert(data_.end(), value.begin(), value.end());
+}
+
+}  // namespace headrace
