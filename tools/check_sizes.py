@@ -21,6 +21,8 @@ FUNCTION_HEAD = re.compile(
     r"([~\w:<>]+|operator\s*\S+)\s*\((?:[^;{}]|\{[^{}]*\})*\)\s*(?:const|noexcept|override|final|mutable|&&?|\s)*"
     r"(?:->\s*[^;{}]+|requires[^;{}]+|:\s*(?:[^;{}]|\{[^{}]*\})+)?\s*$"
 )
+# What stands before the brace of a member's initializer: ": a_(1), b_" of a constructor.
+MEMBER_INITIALIZER = re.compile(r"\)[^;{}]*(?:,|(?<!:):)\s*\w+\s*$|\}\s*,\s*\w+\s*$")
 NO_FUNCTION = {"if", "for", "while", "switch", "catch", "return"}
 
 
@@ -39,20 +41,26 @@ def cpp_functions(text: str) -> list[Function]:
     """The outermost functions of a C++ file; lambdas count to the function around them."""
     text = HIDDEN.sub(blank, text)
     functions: list[Function] = []
-    stack: list[Function | None] = []
+    stack: list[Function | str | None] = []
     head_start = 0
     line = 1
     for at, char in enumerate(text):
         if char == "\n":
             line += 1
         elif char == "{":
-            inside = any(stack)
-            head = None if inside else FUNCTION_HEAD.search(text[head_start:at][-2000:])
+            before = text[head_start:at][-2000:]
+            if MEMBER_INITIALIZER.search(before):
+                stack.append("initializer")
+                continue
+            inside = any(isinstance(entry, Function) for entry in stack)
+            head = None if inside else FUNCTION_HEAD.search(before)
             is_function = head is not None and head.group(1) not in NO_FUNCTION
             stack.append(Function(head.group(1), line, 0) if head and is_function else None)
             head_start = at + 1
         elif char == "}":
             opened = stack.pop() if stack else None
+            if opened == "initializer":
+                continue
             if opened:
                 functions.append(opened._replace(length=line - opened.line + 1))
             head_start = at + 1
