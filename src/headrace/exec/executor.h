@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "exec/reader_meta.h"
 #include "graph/graph.h"
 
 namespace headrace {
@@ -27,15 +28,6 @@ struct ExecutorOptions {
   std::string primary_reader;  // instance name of the reader whose positions key the random numbers; "": the first
   bool set_affinity = false;   // pin each worker to a core
   double stall_report_seconds = 30;  // after so long without a batch, who waits for whom is logged; 0: never
-};
-
-struct ReaderMeta {
-  int64_t epoch_size = 0;
-  int64_t epoch_size_padded = 0;
-  int64_t number_of_shards = 1;
-  int64_t shard_id = 0;
-  bool pad_last_batch = false;
-  bool stick_to_shard = false;
 };
 
 // Outputs of one iteration: [plan][output].

@@ -14,6 +14,7 @@
 
 #include "core/permutation.h"
 #include "core/sample_id.h"
+#include "exec/reader_meta.h"
 
 namespace headrace {
 
@@ -35,16 +36,6 @@ struct SamplerOptions {
   bool global_shuffle = false;
   uint64_t seed = 0;   // the reader's; readers of equal seed and N have equal order
   int batch_size = 1;  // matters for pad_last_batch only
-};
-
-// What Pipeline.reader_meta() tells; the flags are numbers there.
-struct ReaderMeta {
-  int64_t epoch_size = 0;
-  int64_t epoch_size_padded = 0;
-  int number_of_shards = 1;
-  int shard_id = 0;
-  bool pad_last_batch = false;
-  bool stick_to_shard = false;
 };
 
 // Positions [begin, end) of the global order of an epoch.
