@@ -93,6 +93,11 @@ Schema& Schema::outputs_from_arg(int base, std::string arg) {
   return *this;
 }
 
+Schema& Schema::outputs_from_args(int (*count)(const ArgMap& args)) {
+  count_outputs_ = count;
+  return *this;
+}
+
 Schema& Schema::random() {
   random_ = true;
   return arg("seed", ArgType::kInt, -1, "Seed of this operator; -1 takes one from the pipeline's seed.");
@@ -160,6 +165,11 @@ const ArgSpec* Schema::find_arg(std::string_view name) const {
 }
 
 int Schema::num_outputs(const ArgMap& args) const {
+  if (count_outputs_) {
+    ArgMap all = args;
+    for (const ArgSpec& spec : args_) all.emplace(spec.name, spec.default_value);
+    return count_outputs_(all);
+  }
   if (outputs_arg_.empty()) return outputs_;
   const auto it = args.find(outputs_arg_);
   const ArgValue& value = it != args.end() ? it->second : find_arg(outputs_arg_)->default_value;

@@ -64,6 +64,8 @@ class Schema {
   Schema& outputs(int count);                       // default 1
   // The number of outputs depends on arguments: it is `base` plus the value of the integer argument `arg`.
   Schema& outputs_from_arg(int base, std::string arg);
+  // The number of outputs is `count` of all constants, those not given at their default.
+  Schema& outputs_from_args(int (*count)(const ArgMap& args));
   Schema& random();        // takes `seed`; its values depend on (seed, epoch, position)
   Schema& reader();        // a source of records; random() and the sampling arguments are implied
   Schema& fed();           // its outputs are batches that the program feeds in
@@ -105,6 +107,7 @@ class Schema {
   std::vector<std::string> devices_ = {"cpu", "gpu"};
   int outputs_ = 1;
   std::string outputs_arg_;
+  int (*count_outputs_)(const ArgMap& args) = nullptr;
   bool random_ = false;
   bool reader_ = false;
   bool fed_ = false;
