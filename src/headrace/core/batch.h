@@ -12,7 +12,7 @@
 namespace headrace {
 
 // How a row of a batch came about. Everything but kGood is flagged in the mask that iterators can yield.
-enum class RowStatus : uint8_t { kGood, kSubstituted, kZeroed };
+enum class RowStatus : uint8_t { kGood, kSubstituted, kZeroed, kPadded };
 
 // What all outputs of an iteration share: who their rows are, and how each came about.
 struct BatchRows final : RefCounted {

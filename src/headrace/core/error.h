@@ -20,6 +20,7 @@ enum class ErrorKind {
   kIndex,        // an axis or index out of range                      -> IndexError
   kKey,          // an unknown name                                    -> KeyError
   kOverflow,     // a number that its type cannot hold                 -> OverflowError
+  kMemory,       // memory_limit or the system's memory is used up    -> MemoryError
   kUnsupported,  // valid, but headrace cannot do it                   -> NotImplementedError
   kInternal,     // a broken invariant: a bug of headrace              -> RuntimeError, "internal error"
 };

@@ -42,7 +42,7 @@ Ref<Buffer> HostPool::allocate(size_t bytes, MemoryUse use) {
   const size_t size = class_bytes(cls);
   const size_t used = bytes_in_use();
   if (limit_ != 0 && used + size > limit_) {
-    fail(ErrorKind::kRuntime,
+    fail(ErrorKind::kMemory,
          "memory_limit: {} bytes are needed, {} of {} are in use (batches {}, scratch {}, caches {}), {} batches are "
          "held by the "
          "program; let go of batches, reduce batch_size or raise memory_limit",
@@ -60,7 +60,7 @@ Ref<Buffer> HostPool::allocate(size_t bytes, MemoryUse use) {
   }
   if (!buffer) {
     void* block = std::aligned_alloc(kAlignment, kHeaderBytes + size);
-    check(block != nullptr, "memory: the system has no {} bytes left", size);
+    if (!block) fail(ErrorKind::kMemory, "memory: the system has no {} bytes left", size);
     system_allocations_.fetch_add(1, std::memory_order_relaxed);
     buffer = new (block) Buffer();
     buffer->data_ = static_cast<uint8_t*>(block) + kHeaderBytes;

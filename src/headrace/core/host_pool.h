@@ -43,7 +43,7 @@ class HostPool final : public RefCounted {
   // `limit`: most bytes in use at a time; 0 means no limit.
   explicit HostPool(size_t limit = 0) : limit_(limit) {}
 
-  // Memory for at least `bytes` bytes, uninitialised. Over the limit: kRuntime error that says what holds the memory.
+  // Memory for at least `bytes` bytes, uninitialised. Over the limit: kMemory error that says what holds the memory.
   Ref<Buffer> allocate(size_t bytes, MemoryUse use);
 
   // Gives idle memory back to the system; buffers released from now on are freed at once.

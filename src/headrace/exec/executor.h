@@ -26,7 +26,9 @@ struct ExecutorOptions {
   size_t memory_limit = 0;  // bytes; 0: none
   OnError on_error = OnError::kRaise;
   std::string primary_reader;  // instance name of the reader whose positions key the random numbers; "": the first
+  bool exact_epochs = false;   // all readers pad their epochs to whole batches (pad_last_batch); padding is flagged
   bool set_affinity = false;   // pin each worker to a core
+  std::string checkpoint;      // JSON of checkpoint(): go on there; "": from the start. Errors name what differs
   double stall_report_seconds = 30;  // after so long without a batch, who waits for whom is logged; 0: never
 };
 
@@ -65,8 +67,6 @@ class Executor {
 
   // JSON: what has to be known to go on after the last delivered iteration. See docs/design.md, "Checkpoints".
   std::string checkpoint() const;
-  // Goes on where `checkpoint` was taken. Before the first start() only. Errors name the field that differs.
-  void restore(std::string_view checkpoint);
 
   // JSON: per node samples, seconds, bytes; queue depths; memory; the verdict which stage bounds the throughput.
   std::string statistics() const;

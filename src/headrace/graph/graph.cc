@@ -76,6 +76,11 @@ int Graph::add(const Registry& registry, Node node) {
 
 void Graph::set_outputs(std::vector<Edge> outputs) { outputs_ = std::move(outputs); }
 
+void Graph::set_seeds(const std::vector<uint64_t>& seeds) {
+  check(seeds.size() == nodes_.size(), "graph: {} seeds for {} nodes", seeds.size(), nodes_.size());
+  for (size_t i = 0; i < seeds.size(); ++i) nodes_[i].seed = seeds[i];
+}
+
 int Graph::find(std::string_view name) const {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].name == name) return static_cast<int>(i);

@@ -35,6 +35,8 @@ class Graph {
   // Appends a node and returns its number. Checks it against the schema: number of inputs, arguments, devices.
   int add(const Registry& registry, Node node);
   void set_outputs(std::vector<Edge> outputs);
+  // One seed per node, in order.
+  void set_seeds(const std::vector<uint64_t>& seeds);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Edge>& outputs() const { return outputs_; }

@@ -118,6 +118,8 @@ Schema& Schema::reader() {
   arg("initial_fill", ArgType::kInt, 1024,
       "DALI's size of the shuffle buffer. headrace shuffles the whole shard whatever the value, but for 1: no shuffle "
       "beyond the fixed permutation.");
+  arg("global_shuffle", ArgType::kBool, false,
+      "headrace's own: another permutation of the whole data set in each epoch, cut into shards.");
   ignored_arg("skip_cached_images", ArgType::kBool, "Records are mapped, not read.");
   ignored_arg("prefetch_queue_depth", ArgType::kInt, "Readers are read by the executor's window.");
   ignored_arg("read_ahead", ArgType::kBool, "The system's read-ahead is used.");

@@ -1,0 +1,307 @@
+// Executor: iterations from their start to their delivery.
+#include "exec/executor.h"
+
+#include <unistd.h>
+
+#include <deque>
+#include <map>
+
+#include "core/log.h"
+#include "exec/checkpoint.h"
+#include "exec/report.h"
+#include "exec/scheduler.h"
+
+namespace headrace {
+namespace {
+
+std::vector<std::unique_ptr<Plan>> make_plans(std::vector<Graph>& graphs, const Registry& registry,
+                                              const ExecutorOptions& options) {
+  if (!options.checkpoint.empty()) restore_seeds(options.checkpoint, graphs, registry);
+  std::vector<std::unique_ptr<Plan>> plans;
+  for (const Graph& graph : graphs) {
+    graph.validate(registry);
+    plans.push_back(std::make_unique<Plan>(graph, registry, options.batch_size, options.primary_reader,
+                                           options.exact_epochs));
+    check(options.on_error != OnError::kSkip || plans.back()->fed_nodes().empty(),
+          "on_error=\"skip\": a sample of an external_source has no substitute; use \"raise\" or \"zero\"");
+  }
+  return plans;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  Impl(std::vector<Graph> graphs, const Registry& registry, ExecutorOptions opts)
+      : options(std::move(opts)),
+        pool(make_ref<HostPool>(options.memory_limit)),
+        plans(make_plans(graphs, registry, options)),
+        progress(plans.size()),
+        started_samples(plans.size(), 0),
+        scheduler(std::make_unique<Scheduler>(plans, options, pool, trace)) {
+    if (!options.checkpoint.empty()) progress = read_checkpoint(options.checkpoint, plans);
+    for (size_t p = 0; p < plans.size(); ++p) {
+      started_samples[p] = progress[p].samples;
+      expect_ragged.emplace_back(plans[p]->num_values(), false);
+    }
+    first_iteration = progress.empty() ? 0 : progress[0].iterations;
+  }
+
+  void check_usable() const {
+    check(!closed, "the pipeline is closed");
+    check(getpid() == process, "the pipeline was built in another process (pid {}); build it after the fork", process);
+  }
+
+  int take_feeds(PlanRun& run);
+  void name_samples(PlanRun& run);
+  void make_batches(PlanRun& run);
+  void make_run(Iteration& iteration, int plan);
+  void learn(const PlanRun& run);
+  void report_stall();
+
+  const ExecutorOptions options;
+  const Ref<HostPool> pool;
+  const pid_t process = getpid();
+  Trace trace;
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<PlanProgress> progress;       // delivered, by plan
+  std::vector<int64_t> started_samples;     // by plan
+  std::vector<std::vector<bool>> expect_ragged;  // [plan][value]: the last batch was ragged
+  std::map<std::pair<int, int>, std::deque<std::vector<Ref<Batch>>>> feeds;  // (plan, node) -> waiting
+  std::deque<Iteration> window;             // started, not taken
+  int64_t first_iteration = 0;
+  int64_t started = 0;
+  int64_t delivered = 0;
+  size_t iteration_bytes = 0;  // of the largest iteration so far
+  ConsumerTimes times;
+  Clock::time_point waiting_since = Clock::now();
+  bool stall_reported = false;
+  bool closed = false;
+  std::unique_ptr<Scheduler> scheduler;  // last: its threads use the rest
+};
+
+Executor::Executor(std::vector<Graph> graphs, const Registry& registry, ExecutorOptions options)
+    : impl_(std::make_unique<Impl>(std::move(graphs), registry, std::move(options))) {}
+
+Executor::~Executor() { close(); }
+
+void Executor::feed(int plan, std::string_view node, std::vector<Ref<Batch>> outputs) {
+  const Plan& p = *impl_->plans.at(plan);
+  const int number = p.graph().find(node);
+  if (number < 0) return;
+  check_internal(p.nodes()[number].kind == NodeKind::kFed, "feed: \"{}\" is no external_source", node);
+  check_value(static_cast<int>(outputs.size()) == p.nodes()[number].num_outputs(),
+              "[external_source] \"{}\": expected {} outputs, got {}", node, p.nodes()[number].num_outputs(),
+              outputs.size());
+  impl_->feeds[{plan, number}].push_back(std::move(outputs));
+}
+
+int Executor::feeds_waiting(int plan, std::string_view node) const {
+  const int number = impl_->plans.at(plan)->graph().find(node);
+  const auto it = impl_->feeds.find({plan, number});
+  return it == impl_->feeds.end() ? 0 : static_cast<int>(it->second.size());
+}
+
+// Moves the feeds into the run's batches; returns the iteration's size.
+int Executor::Impl::take_feeds(PlanRun& run) {
+  int size = -1;
+  for (int number : run.plan->fed_nodes()) {
+    const PlanNode& node = run.plan->nodes()[number];
+    auto& queue = feeds[{run.number, number}];
+    check(!queue.empty(), "no data was fed to the external_source \"{}\"", node.node->name);
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      const Ref<Batch>& batch = queue.front()[i];
+      check(size < 0 || batch->size() == size, "the external sources gave batches of {} and {} samples", size,
+            batch->size());
+      size = batch->size();
+      check(size <= options.batch_size, "[external_source] \"{}\": a batch of {} samples exceeds batch_size {}",
+            node.node->name, size, options.batch_size);
+      run.batches[node.first_output + i] = batch;
+    }
+  }
+  for (int number : run.plan->fed_nodes()) feeds[{run.number, number}].pop_front();
+  return size < 0 ? options.batch_size : size;
+}
+
+void Executor::Impl::name_samples(PlanRun& run) {
+  const auto& readers = run.plan->readers();
+  const int64_t first = started_samples[run.number];
+  run.rows = make_ref<BatchRows>();
+  run.rows->ids.resize(static_cast<size_t>(run.size));
+  run.rows->status.assign(static_cast<size_t>(run.size), RowStatus::kGood);
+  run.reader_ids.resize(static_cast<size_t>(run.size) * readers.size());
+  std::vector<SampleId> ids(static_cast<size_t>(run.size));
+  for (size_t r = 0; r < readers.size(); ++r) {
+    readers[r].sampler->fill(first, ids);
+    for (int slot = 0; slot < run.size; ++slot) run.reader_ids[slot * readers.size() + r] = ids[slot];
+    if (&readers[r] != run.plan->primary()) continue;
+    run.rows->ids = ids;
+    for (int slot = 0; slot < run.size; ++slot) {
+      if (readers[r].sampler->is_padding(ids[slot])) run.rows->status[slot] = RowStatus::kPadded;
+    }
+  }
+  if (!readers.empty()) return;
+  // Without a reader a sample is named by its place in the group's stream.
+  const auto group = static_cast<int64_t>(plans.size());
+  for (int slot = 0; slot < run.size; ++slot) {
+    const int64_t position = first * group + static_cast<int64_t>(run.number) * run.size + slot;
+    run.rows->ids[slot] = {0, position, position};
+  }
+}
+
+void Executor::Impl::make_batches(PlanRun& run) {
+  for (const Segment& segment : run.plan->segments()) {
+    if (segment.is_batch) continue;
+    for (int value : segment.batches_out) {
+      auto batch = make_ref<Batch>(pool, run.size, MemoryUse::kSlots, expect_ragged[run.number][value]);
+      batch->rows = run.rows;
+      batch->keep_alive = run.plan->keep_alive();
+      run.batches[value] = std::move(batch);
+    }
+  }
+}
+
+void Executor::Impl::make_run(Iteration& iteration, int number) {
+  PlanRun& run = iteration.runs.emplace_back();
+  run.iteration = &iteration;
+  run.plan = plans[number].get();
+  run.number = number;
+  run.batches.resize(static_cast<size_t>(run.plan->num_values()));
+  run.size = take_feeds(run);
+  name_samples(run);
+  make_batches(run);
+  for (size_t s = 0; s < run.plan->segments().size(); ++s) {
+    const Segment& segment = run.plan->segments()[s];
+    run.work.push_back({.run = &run,
+                        .segment = static_cast<int>(s),
+                        .size = segment.is_batch ? 1 : run.size,
+                        .waits_for = segment.waits_for});
+  }
+  run.segments_left = static_cast<int>(run.work.size());
+}
+
+void Executor::start() {
+  Impl& impl = *impl_;
+  impl.check_usable();
+  Iteration& iteration = impl.window.emplace_back();
+  try {
+    iteration.number = impl.started;
+    for (size_t p = 0; p < impl.plans.size(); ++p) impl.make_run(iteration, static_cast<int>(p));
+  } catch (...) {
+    impl.window.pop_back();
+    throw;
+  }
+  for (PlanRun& run : iteration.runs) {
+    impl.started_samples[run.number] += run.size;
+    if (run.segments_left > 0) ++iteration.runs_left;
+  }
+  ++impl.started;
+  impl.scheduler->start(iteration);
+}
+
+int64_t Executor::started() const { return impl_->started; }
+int64_t Executor::delivered() const { return impl_->delivered; }
+
+bool Executor::room_to_start() const {
+  const Impl& impl = *impl_;
+  if (impl.options.memory_limit == 0 || impl.window.empty()) return true;
+  return impl.pool->bytes_in_use() + impl.iteration_bytes <= impl.options.memory_limit;
+}
+
+bool Executor::wait(std::chrono::milliseconds timeout) {
+  Impl& impl = *impl_;
+  impl.check_usable();
+  check(!impl.window.empty(), "no iteration was started");
+  const auto begin = Clock::now();
+  if (impl.scheduler->wait(impl.window.front(), timeout)) return true;
+  impl.times.waited += Clock::now() - begin;
+  impl.report_stall();
+  return false;
+}
+
+void Executor::Impl::report_stall() {
+  const double seconds = std::chrono::duration<double>(Clock::now() - waiting_since).count();
+  if (options.stall_report_seconds <= 0 || stall_reported || seconds < options.stall_report_seconds) return;
+  stall_reported = true;
+  log(LogLevel::kWarning, fmt::format("no batch for {:.0f} s. Unfinished:\n{}", seconds, scheduler->describe_unfinished()));
+}
+
+// Remembers what the next iteration of this plan is likely to look like.
+void Executor::Impl::learn(const PlanRun& run) {
+  size_t bytes = 0;
+  for (const Segment& segment : run.plan->segments()) {
+    for (int value : segment.batches_out) {
+      const Ref<Batch>& batch = run.batches[value];
+      for (int slot = 0; batch && slot < batch->size(); ++slot) bytes += (*batch)[slot].bytes();
+      if (!segment.is_batch) expect_ragged[run.number][value] = !batch->is_dense();
+    }
+  }
+  iteration_bytes = std::max(iteration_bytes, bytes);
+}
+
+IterationOutputs Executor::take() {
+  Impl& impl = *impl_;
+  impl.check_usable();
+  check(!impl.window.empty(), "no iteration was started");
+  const auto begin = Clock::now();
+  Iteration& iteration = impl.window.front();
+  while (!impl.scheduler->wait(iteration, std::chrono::milliseconds(1000))) impl.report_stall();
+  impl.times.waited += Clock::now() - begin;
+  if (impl.trace.on()) impl.trace.record("consumer", "wait", begin, iteration.number);
+
+  IterationOutputs outputs(impl.plans.size());
+  for (PlanRun& run : iteration.runs) {
+    impl.progress[run.number].iterations += 1;
+    impl.progress[run.number].samples += run.size;
+    if (run.failed) continue;
+    impl.learn(run);
+    for (int value : run.plan->outputs()) outputs[run.number].push_back(run.batches[value]);
+  }
+  std::optional<IterationError> error = std::move(iteration.error);
+  impl.window.pop_front();
+  ++impl.delivered;
+  impl.waiting_since = Clock::now();
+  impl.stall_reported = false;
+  if (error) throw error->error;
+  for (auto& plan_outputs : outputs) {
+    for (auto& batch : plan_outputs) batch->mark_held();
+  }
+  return outputs;
+}
+
+std::vector<std::string> Executor::reader_names(int plan) const {
+  std::vector<std::string> names;
+  for (const PlanReader& reader : impl_->plans.at(plan)->readers()) names.push_back(reader.name);
+  return names;
+}
+
+ReaderMeta Executor::reader_meta(int plan, std::string_view reader) const {
+  return impl_->plans.at(plan)->reader(reader).sampler->meta();
+}
+
+std::string Executor::checkpoint() const { return write_checkpoint(impl_->plans, impl_->progress); }
+
+std::string Executor::statistics() const {
+  return statistics_json({.plans = impl_->plans,
+                          .scheduler = *impl_->scheduler,
+                          .pool = *impl_->pool,
+                          .times = impl_->times,
+                          .started = impl_->started,
+                          .delivered = impl_->delivered,
+                          .num_threads = impl_->options.num_threads});
+}
+
+void Executor::set_tracing(bool on) { impl_->trace.set_on(on); }
+std::string Executor::trace() const { return impl_->trace.json(); }
+const Graph& Executor::graph(int plan) const { return impl_->plans.at(plan)->graph(); }
+const Ref<HostPool>& Executor::pool() const { return impl_->pool; }
+
+void Executor::close() {
+  if (impl_->closed) return;
+  impl_->closed = true;
+  impl_->scheduler->close();
+  impl_->window.clear();
+  impl_->feeds.clear();
+  impl_->pool->close();
+}
+
+}  // namespace headrace

@@ -1,0 +1,57 @@
+// Iteration: everything about one turn of a group: who its samples are, its batches, and how far its segments are.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "exec/plan.h"
+
+namespace headrace {
+
+struct Iteration;
+struct PlanRun;
+
+// A segment of one plan in one iteration. Workers take slots [next, size) in chunks; a batch segment has one.
+struct SegmentWork {
+  PlanRun* run = nullptr;
+  int segment = 0;
+  int size = 0;
+  int next = 0;
+  int done = 0;
+  int waits_for = 0;
+};
+
+// The error that take() throws: the one with the lowest plan and slot, so that it doesn't depend on timing.
+struct IterationError {
+  int plan = 0;
+  int slot = 0;
+  Error error;
+};
+
+struct PlanRun {
+  Iteration* iteration = nullptr;
+  const Plan* plan = nullptr;
+  int number = 0;  // of the plan in the group
+  int size = 0;    // samples
+  Ref<BatchRows> rows;
+  std::vector<SampleId> reader_ids;  // slot-major: [slot * readers + reader]
+  std::vector<Ref<Batch>> batches;   // by value
+  std::vector<SegmentWork> work;     // by segment
+  int segments_left = 0;
+  std::atomic<bool> failed{false};   // an error was recorded: what is left of the run is skipped
+
+  const SampleId* reader_ids_of(int slot) const { return reader_ids.data() + slot * plan->readers().size(); }
+};
+
+struct Iteration {
+  int64_t number = 0;
+  std::deque<PlanRun> runs;  // by plan; a deque, so that runs stay where they are
+  int runs_left = 0;
+  std::optional<IterationError> error;
+
+  bool ready() const { return runs_left == 0; }
+};
+
+}  // namespace headrace

@@ -1,0 +1,181 @@
+// Plan: making operators, cutting the graph into segments, finding what the shape pass has to compute.
+#include "exec/plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace headrace {
+namespace {
+
+SamplerOptions sampler_options(const OpSpec& spec, const Reader& reader, int batch_size, bool exact_epochs) {
+  SamplerOptions options;
+  options.num_samples = reader.size();
+  options.num_shards = static_cast<int>(spec.get_int("num_shards"));
+  options.shard_id = static_cast<int>(spec.get_int("shard_id"));
+  options.stick_to_shard = spec.get_bool("stick_to_shard");
+  options.pad_last_batch = exact_epochs || spec.get_bool("pad_last_batch");
+  options.random_shuffle = spec.get_bool("random_shuffle");
+  options.initial_fill = spec.get_int("initial_fill");
+  options.global_shuffle = spec.get_bool("global_shuffle");
+  if (spec.schema->find_arg("shuffle_after_epoch")) {
+    options.shuffle_after_epoch = spec.get_bool("shuffle_after_epoch");
+    options.shuffle_after_epoch_seed = reader.epoch_shuffle_seed();
+  }
+  options.seed = spec.seed;
+  options.batch_size = batch_size;
+  return options;
+}
+
+void add_unique(std::vector<int>& list, int value) {
+  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+}
+
+}  // namespace
+
+Plan::Plan(const Graph& graph, const Registry& registry, int batch_size, const std::string& primary_reader,
+           bool exact_epochs)
+    : graph_(graph.simplified(registry)), operators_(std::make_shared<std::vector<std::shared_ptr<Operator>>>()) {
+  nodes_.reserve(graph_.nodes().size());
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+    make_node(registry, static_cast<int>(i), batch_size, exact_epochs);
+  }
+  for (Edge edge : graph_.outputs()) outputs_.push_back(nodes_[edge.node].first_output + edge.output);
+  make_segments();
+  connect_segments();
+  find_eager_nodes();
+  choose_primary(primary_reader);
+}
+
+void Plan::make_node(const Registry& registry, int number, int batch_size, bool exact_epochs) {
+  const Node& node = graph_.nodes()[number];
+  PlanNode& plan = nodes_.emplace_back();
+  plan.node = &node;
+  plan.first_output = num_values();
+  for (int i = 0; i < node.num_outputs; ++i) producer_.push_back(number);
+  for (Edge edge : node.inputs) plan.inputs.push_back(nodes_[edge.node].first_output + edge.output);
+  plan.spec.schema = registry.find(node.op);
+  plan.spec.name = node.name;
+  plan.spec.device = node.device;
+  plan.spec.constants = node.args;
+  for (const auto& [name, edge] : node.tensor_args) {
+    plan.spec.tensor_args.push_back(name);
+    plan.arguments.push_back(nodes_[edge.node].first_output + edge.output);
+  }
+  plan.spec.num_inputs = static_cast<int>(node.inputs.size());
+  plan.spec.num_outputs = node.num_outputs;
+  plan.spec.seed = node.seed;
+  plan.spec.batch_size = batch_size;
+  if (plan.spec.schema->is_fed()) {
+    plan.kind = NodeKind::kFed;
+    fed_nodes_.push_back(number);
+    return;
+  }
+  try {
+    plan.op = registry.create(plan.spec);
+    operators_->push_back(plan.op);
+    if (dynamic_cast<Reader*>(plan.op.get())) {
+      make_reader(number, batch_size, exact_epochs);
+    } else if (dynamic_cast<BatchOperator*>(plan.op.get())) {
+      plan.kind = NodeKind::kBatch;
+    }
+  } catch (const Error& error) {
+    throw Error(error.kind(), node_error_message(node, error.message()));
+  }
+}
+
+void Plan::make_reader(int number, int batch_size, bool exact_epochs) {
+  PlanNode& plan = nodes_[number];
+  plan.kind = NodeKind::kReader;
+  plan.reader = static_cast<int>(readers_.size());
+  const auto& reader = static_cast<const Reader&>(*plan.op);
+  readers_.push_back({plan.node->name, number,
+                      std::make_unique<Sampler>(sampler_options(plan.spec, reader, batch_size, exact_epochs),
+                                                plan.spec.schema->name())});
+}
+
+void Plan::make_segments() {
+  std::vector<int> depth(nodes_.size(), 0);  // batch operators on the longest way to the node
+  std::map<int, int> sample_segment;         // of a depth
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    PlanNode& node = nodes_[i];
+    if (node.kind == NodeKind::kFed) continue;
+    for (const auto* values : {&node.inputs, &node.arguments}) {
+      for (int value : *values) {
+        const int from = producer_[value];
+        depth[i] = std::max(depth[i], depth[from] + (nodes_[from].kind == NodeKind::kBatch ? 1 : 0));
+      }
+    }
+    if (node.kind == NodeKind::kBatch) {
+      node.segment = static_cast<int>(segments_.size());
+      segments_.push_back({.is_batch = true, .calls_python = node.batch_op().calls_python()});
+    } else {
+      const auto [it, is_new] = sample_segment.emplace(depth[i], static_cast<int>(segments_.size()));
+      if (is_new) segments_.emplace_back();
+      node.segment = it->second;
+    }
+    segments_[node.segment].nodes.push_back(static_cast<int>(i));
+  }
+}
+
+void Plan::connect_segments() {
+  std::vector<std::vector<int>> waits_for(segments_.size());
+  for (const PlanNode& node : nodes_) {
+    if (node.kind == NodeKind::kFed) continue;
+    for (const auto* values : {&node.inputs, &node.arguments}) {
+      for (int value : *values) {
+        const int from = nodes_[producer_[value]].segment;
+        if (from == node.segment) continue;
+        add_unique(segments_[node.segment].batches_in, value);
+        if (from < 0) continue;
+        add_unique(segments_[from].batches_out, value);
+        add_unique(waits_for[node.segment], from);
+      }
+    }
+  }
+  for (int value : outputs_) {
+    const int from = nodes_[producer_[value]].segment;
+    if (from >= 0) add_unique(segments_[from].batches_out, value);
+  }
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    segments_[i].waits_for = static_cast<int>(waits_for[i].size());
+    for (int from : waits_for[i]) segments_[from].dependents.push_back(static_cast<int>(i));
+  }
+}
+
+void Plan::find_eager_nodes() {
+  // Backwards: users come before producers, so one sweep suffices.
+  for (int i = static_cast<int>(nodes_.size()) - 1; i >= 0; --i) {
+    const PlanNode& node = nodes_[i];
+    if (node.kind != NodeKind::kSample) continue;
+    const auto need_value = [&](int value) {
+      PlanNode& from = nodes_[producer_[value]];
+      if (from.segment == node.segment) from.eager = true;
+    };
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const InputSpec& input = node.spec.schema->input_spec(static_cast<int>(k));
+      if (input.infer_reads_data || (node.eager && !input.shape_only)) need_value(node.inputs[k]);
+    }
+    for (size_t k = 0; k < node.arguments.size(); ++k) {
+      const ArgSpec* arg = node.spec.schema->find_arg(node.spec.tensor_args[k]);
+      if (arg->shapes_output || node.eager) need_value(node.arguments[k]);
+    }
+  }
+}
+
+void Plan::choose_primary(const std::string& name) {
+  if (name.empty()) return;
+  for (size_t i = 0; i < readers_.size(); ++i) {
+    if (readers_[i].name == name) primary_ = static_cast<int>(i);
+  }
+}
+
+const PlanReader& Plan::reader(std::string_view name) const {
+  for (const PlanReader& reader : readers_) {
+    if (reader.name == name) return reader;
+  }
+  std::string names;
+  for (const PlanReader& reader : readers_) names += (names.empty() ? "\"" : ", \"") + reader.name + '"';
+  fail(ErrorKind::kRuntime, "the pipeline has no reader \"{}\"; it has: {}", name, names.empty() ? "none" : names);
+}
+
+}  // namespace headrace

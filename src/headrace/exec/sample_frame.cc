@@ -1,0 +1,220 @@
+// SampleFrame: the three passes of a task.
+#include "exec/sample_frame.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kTimedTaskEvery = 64;
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+[[noreturn]] void refuse_layout(const Schema& schema, int input, const Sample& sample, const std::vector<Layout>& allowed) {
+  std::string list;
+  for (const Layout& layout : allowed) list += (list.empty() ? "\"" : ", \"") + std::string(layout.str()) + '"';
+  if (sample.layout.empty()) {
+    fail(ErrorKind::kValue, "[{}] input {}: the number of dimensions {} does not match any of the allowed layouts: {}",
+         schema.name(), input, sample.shape.ndim(), list);
+  }
+  fail(ErrorKind::kValue, "[{}] input {}: the layout \"{}\" does not match any of the allowed layouts: {}", schema.name(),
+       input, sample.layout, list);
+}
+
+}  // namespace
+
+SampleFrame::SampleFrame(const Plan& plan, const Segment& segment, Ref<HostPool> pool)
+    : plan_(plan),
+      segment_(segment),
+      arena_(std::move(pool)),
+      values_(static_cast<size_t>(plan.num_values())),
+      leaves_(values_.size(), false),
+      users_(values_.size(), 0),
+      slots_(values_.size(), nullptr),
+      counters_(std::make_unique<NodeCounters[]>(segment.nodes.size())) {
+  for (int value : segment.batches_out) leaves_[value] = true;
+  steps_.reserve(segment.nodes.size());  // contexts point into the steps
+  for (int number : segment.nodes) make_step(number);
+}
+
+void SampleFrame::make_step(int number) {
+  const PlanNode& node = plan_.nodes()[number];
+  Step& step = steps_.emplace_back();
+  step.node = &node;
+  step.number = number;
+  step.is_view = node.spec.schema->is_view();
+  step.ctx.arena_ = &arena_;
+  step.relabelled.resize(node.inputs.size());
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    step.ctx.inputs_.push_back(&values_[node.inputs[i]]);
+    ++users_[node.inputs[i]];
+    auto& layouts = step.layouts.emplace_back();
+    for (const std::string& layout : node.spec.schema->input_spec(static_cast<int>(i)).layouts) {
+      layouts.emplace_back(std::string_view(layout));
+    }
+  }
+  for (int value : node.arguments) {
+    step.ctx.arguments_.push_back(&values_[value]);
+    ++users_[value];
+  }
+  for (int i = 0; i < node.num_outputs(); ++i) step.ctx.outputs_.push_back(&values_[node.first_output + i]);
+}
+
+template <typename Action>
+void SampleFrame::guarded(Step& step, const SampleTask& task, Action action) {
+  const int64_t begin = timed_ ? now_ns() : 0;
+  try {
+    action();
+  } catch (const Error& error) {
+    throw NodeFailure{step.number, error, source_of(step, task)};
+  } catch (const std::bad_alloc&) {
+    throw NodeFailure{step.number, Error(ErrorKind::kMemory, "the system has no memory left"), source_of(step, task)};
+  } catch (const std::exception& error) {
+    throw NodeFailure{step.number, Error(ErrorKind::kRuntime, error.what()), source_of(step, task)};
+  }
+  if (timed_) NodeCounters::add(counters_[&step - steps_.data()].timed_ns, now_ns() - begin);
+}
+
+void SampleFrame::run(const SampleTask& task) {
+  timed_ = tasks_++ % kTimedTaskEvery == 0;
+  start(task);
+  for (Step& step : steps_) {
+    guarded(step, task, [&] {
+      infer(step, task);
+      if (step.node->eager) {
+        promise_slots(step, task);
+        finish(step, task);
+      }
+    });
+  }
+  route(task);
+  for (Step& step : steps_) {
+    if (!step.done) guarded(step, task, [&] { finish(step, task); });
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    NodeCounters::add(counters_[i].samples, 1);
+    if (timed_) NodeCounters::add(counters_[i].timed_samples, 1);
+    NodeCounters::add(counters_[i].bytes, static_cast<int64_t>(values_[steps_[i].node->first_output].bytes()));
+  }
+}
+
+void SampleFrame::start(const SampleTask& task) {
+  arena_.reset();
+  for (int value : segment_.batches_in) values_[value] = (*(*task.batches)[value])[task.slot];
+  for (Step& step : steps_) {
+    step.done = false;
+    step.ctx.plan_ = nullptr;
+    step.ctx.id_ = step.node->reader >= 0 ? task.reader_ids[step.node->reader] : task.id;
+    for (Sample* output : step.ctx.outputs_) {
+      output->data = nullptr;
+      output->dtype = DType::kNone;
+      output->layout = Layout();
+      output->source = Source();
+      slots_[static_cast<size_t>(output - values_.data())] = nullptr;
+    }
+  }
+}
+
+void SampleFrame::choose_layouts(Step& step) {
+  for (size_t i = 0; i < step.layouts.size(); ++i) {
+    const auto& allowed = step.layouts[i];
+    const Sample& sample = values_[step.node->inputs[i]];
+    step.ctx.inputs_[i] = &sample;
+    if (allowed.empty() || std::find(allowed.begin(), allowed.end(), sample.layout) != allowed.end()) continue;
+    const auto match = std::find_if(allowed.begin(), allowed.end(), [&](const Layout& layout) {
+      return sample.layout.empty() && layout.ndim() == sample.shape.ndim();
+    });
+    if (match == allowed.end()) refuse_layout(*step.node->spec.schema, static_cast<int>(i), sample, allowed);
+    step.relabelled[i] = sample;
+    step.relabelled[i].layout = *match;
+    step.ctx.inputs_[i] = &step.relabelled[i];
+  }
+}
+
+void SampleFrame::infer(Step& step, const SampleTask&) {
+  const SampleOperator& op = step.node->sample_op();
+  if (!step.ctx.worker_state_) step.ctx.worker_state_ = op.make_worker_state();
+  choose_layouts(step);
+  op.infer(step.ctx);
+  for (Sample* output : step.ctx.outputs_) {
+    if (!output->source.names && step.ctx.num_inputs() > 0) output->source = step.ctx.input(0).source;
+  }
+}
+
+void SampleFrame::promise_slots(const Step& step, const SampleTask& task) {
+  for (int i = 0; i < step.node->num_outputs(); ++i) {
+    const int value = step.node->first_output + i;
+    if (leaves_[value] && !slots_[value]) slots_[value] = claim(value, task);
+  }
+}
+
+void SampleFrame::route(const SampleTask& task) {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (step->done) continue;
+    guarded(*step, task, [&] { promise_slots(*step, task); });
+    if (!step->is_view) continue;
+    // A view's bytes are its input's: let the input be computed where the view's result has to be.
+    const int input = step->node->inputs[0];
+    const bool only_for_this = users_[input] == 1 && !leaves_[input] && !slots_[input];
+    if (only_for_this && plan_.nodes()[plan_.producer(input)].segment == step->node->segment) {
+      slots_[input] = slots_[step->node->first_output];
+    }
+  }
+}
+
+void SampleFrame::finish(Step& step, const SampleTask&) {
+  step.done = true;
+  for (size_t i = 0; i < step.relabelled.size(); ++i) step.relabelled[i].data = values_[step.node->inputs[i]].data;
+  if (step.is_view) {
+    finish_view(step);
+  } else {
+    compute(step);
+  }
+}
+
+void SampleFrame::finish_view(Step& step) {
+  Sample& output = *step.ctx.outputs_[0];
+  void* slot = slots_[step.node->first_output];
+  output.data = step.ctx.input(0).data;
+  if (!slot) return;
+  if (slot != output.data && output.bytes() > 0) std::memcpy(slot, output.data, output.bytes());
+  output.data = slot;
+}
+
+void SampleFrame::compute(Step& step) {
+  bool all_placed = true;
+  for (int i = 0; i < step.node->num_outputs(); ++i) {
+    Sample& output = *step.ctx.outputs_[i];
+    if (output.data) continue;
+    all_placed = false;
+    void* slot = slots_[step.node->first_output + i];
+    output.data = slot ? slot : arena_.allocate(output.bytes());
+  }
+  if (!all_placed) step.node->sample_op().run(step.ctx);
+  // A reader may have put a record where it lies; a batch gets a copy.
+  for (int i = 0; i < step.node->num_outputs(); ++i) {
+    Sample& output = *step.ctx.outputs_[i];
+    void* slot = slots_[step.node->first_output + i];
+    if (!slot || slot == output.data) continue;
+    if (output.bytes() > 0) std::memcpy(slot, output.data, output.bytes());
+    output.data = slot;
+  }
+}
+
+std::string SampleFrame::source_of(const Step& step, const SampleTask& task) const {
+  if (step.node->kind == NodeKind::kReader) {
+    return static_cast<const Reader&>(*step.node->op).source_name(task.reader_ids[step.node->reader].index);
+  }
+  for (int value : step.node->inputs) {
+    std::string name = values_[value].source.name();
+    if (!name.empty()) return name;
+  }
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,394 @@
+// Scheduler: who runs what next, and what happens when a sample fails.
+#include "exec/scheduler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/thread.h"
+
+namespace headrace {
+namespace {
+
+// A chunk is worth at least this much work, so that taking it (a lock, a wake-up) doesn't count.
+constexpr int64_t kChunkNs = 50'000;
+constexpr int kMaxSubstitutes = 16;
+
+int64_t nanoseconds(Clock::duration d) { return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count(); }
+
+bool earlier(const SegmentWork* a, const SegmentWork* b) {
+  const auto key = [](const SegmentWork* w) {
+    return std::tuple(w->run->iteration->number, w->run->number, w->segment);
+  };
+  return key(a) < key(b);
+}
+
+void insert_sorted(std::vector<SegmentWork*>& queue, SegmentWork* work) {
+  queue.insert(std::upper_bound(queue.begin(), queue.end(), work, earlier), work);
+}
+
+// Errors that another sample would meet as well.
+bool is_fatal(ErrorKind kind) { return kind == ErrorKind::kMemory || kind == ErrorKind::kInternal; }
+
+Error describe(const PlanRun& run, int slot, const NodeFailure& failure) {
+  const Node& node = *run.plan->nodes()[failure.node].node;
+  std::string reason = failure.error.message() + fmt::format("\n\nSample {} of the batch", slot);
+  if (!failure.source.empty()) reason += fmt::format(", read from \"{}\"", failure.source);
+  return Error(failure.error.kind(), node_error_message(node, reason + "."));
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const ExecutorOptions& options, Ref<HostPool> pool,
+                     Trace& trace)
+    : plans_(plans), options_(options), pool_(std::move(pool)), trace_(trace) {
+  bool has_python = false;
+  for (const auto& plan : plans_) {
+    stats_.push_back(std::make_unique<SegmentStats[]>(plan->segments().size()));
+    for (const Segment& segment : plan->segments()) has_python = has_python || segment.calls_python;
+  }
+  const std::vector<int> cores = allowed_cores();
+  for (int i = 0; i < options_.num_threads; ++i) {
+    Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
+    worker.number = i;
+    worker.lane = "worker " + std::to_string(i);
+    worker.frames.resize(plans_.size());
+    for (size_t p = 0; p < plans_.size(); ++p) {
+      for (const Segment& segment : plans_[p]->segments()) {
+        worker.frames[p].push_back(segment.is_batch ? nullptr : std::make_unique<SampleFrame>(*plans_[p], segment, pool_));
+      }
+    }
+    const int core = options_.set_affinity && !cores.empty() ? cores[i % cores.size()] : -1;
+    worker.thread = std::thread([this, &worker, core] {
+      name_thread("headrace-w" + std::to_string(worker.number));
+      if (core >= 0) pin_thread(core);
+      work(worker);
+    });
+  }
+  if (has_python) {
+    python_thread_ = std::thread([this] {
+      name_thread("headrace-python");
+      run_python_lane();
+    });
+  }
+}
+
+void Scheduler::start(Iteration& iteration) {
+  {
+    std::lock_guard lock(mutex_);
+    unfinished_.push_back(&iteration);
+    for (PlanRun& run : iteration.runs) {
+      for (SegmentWork& work : run.work) {
+        if (work.waits_for == 0) make_ready(work);
+      }
+    }
+  }
+  work_ready_.notify_all();
+}
+
+bool Scheduler::wait(const Iteration& iteration, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  return iteration_ready_.wait_for(lock, timeout, [&] { return iteration.ready(); });
+}
+
+void Scheduler::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  work_ready_.notify_all();
+  python_ready_.notify_all();
+  for (auto& worker : workers_) {
+    if (worker->thread.joinable()) worker->thread.join();
+    worker->frames.clear();  // the arenas go back to the pool
+  }
+  if (python_thread_.joinable()) python_thread_.join();
+}
+
+void Scheduler::make_ready(SegmentWork& work) {
+  const Segment& segment = segment_of(work);
+  if (segment.calls_python) {
+    insert_sorted(python_queue_, &work);
+    python_ready_.notify_one();
+  } else {
+    insert_sorted(ready_, &work);
+  }
+}
+
+void Scheduler::work(Worker& worker) {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    const Chunk chunk = next_chunk();
+    if (!chunk.work) {
+      const auto begin = Clock::now();
+      work_ready_.wait(lock);
+      NodeCounters::add(worker.idle_ns, nanoseconds(Clock::now() - begin));
+      continue;
+    }
+    lock.unlock();
+    run_chunk(worker, chunk);
+    lock.lock();
+    finish_chunk(lock, *chunk.work, chunk.end - chunk.begin);
+  }
+}
+
+void Scheduler::run_python_lane() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    SegmentWork* work = next_python();
+    if (!work) {
+      python_ready_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    run_batch(*work, "python");
+    lock.lock();
+    ++python_turn_[{work->run->number, work->segment}];
+    finish_chunk(lock, *work, 1);
+  }
+}
+
+Scheduler::Chunk Scheduler::next_chunk() {
+  if (ready_.empty()) return {};
+  SegmentWork& work = *ready_.front();
+  const int left = work.size - work.next;
+  int count = left;
+  if (!segment_of(work).is_batch && options_.num_threads > 1) {
+    const int64_t ns = stats_of(work).ns_per_sample.load(std::memory_order_relaxed);
+    const int fair_share = std::max(1, work.size / (4 * options_.num_threads));
+    const int worth_taking = ns > 0 ? static_cast<int>(kChunkNs / ns) + 1 : 1;
+    count = std::min(left, std::max(std::min(fair_share, left), worth_taking));
+  }
+  const Chunk chunk{&work, work.next, work.next + count};
+  work.next += count;
+  if (work.next >= work.size) ready_.erase(ready_.begin());
+  return chunk;
+}
+
+SegmentWork* Scheduler::next_python() {
+  for (auto it = python_queue_.begin(); it != python_queue_.end(); ++it) {
+    SegmentWork* work = *it;
+    if (python_turn_[{work->run->number, work->segment}] != work->run->iteration->number) continue;
+    python_queue_.erase(it);
+    return work;
+  }
+  return nullptr;
+}
+
+void Scheduler::run_chunk(Worker& worker, const Chunk& chunk) {
+  const auto begin = Clock::now();
+  const bool is_batch = segment_of(*chunk.work).is_batch;
+  if (is_batch) {
+    run_batch(*chunk.work, worker.lane);
+    return;
+  }
+  run_samples(worker, chunk);
+  if (chunk.end > chunk.begin) {
+    const int64_t ns = nanoseconds(Clock::now() - begin) / (chunk.end - chunk.begin);
+    stats_of(*chunk.work).ns_per_sample.store(std::max<int64_t>(1, ns), std::memory_order_relaxed);
+  }
+  if (trace_.on()) {
+    trace_.record(worker.lane, fmt::format("samples {}..{}", chunk.begin, chunk.end - 1), begin,
+                  chunk.work->run->iteration->number);
+  }
+}
+
+void Scheduler::run_samples(Worker& worker, const Chunk& chunk) {
+  if (chunk.work->run->failed) return;
+  SampleFrame& frame = *worker.frames[chunk.work->run->number][chunk.work->segment];
+  for (int slot = chunk.begin; slot < chunk.end; ++slot) run_slot(frame, *chunk.work, slot);
+}
+
+bool Scheduler::can_substitute(const SegmentWork& work) const {
+  // Behind a batch operator the other samples have been taken into account already.
+  return !work.run->plan->readers().empty() && segment_of(work).batches_in.empty();
+}
+
+void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
+  PlanRun& run = *work.run;
+  SampleTask task{slot, run.rows->ids[slot], run.reader_ids_of(slot), &run.batches};
+  std::vector<SampleId> substitutes;
+  for (int attempt = 0;; ++attempt) {
+    try {
+      frame.run(task);
+      if (attempt > 0) {
+        run.rows->status[slot] = RowStatus::kSubstituted;
+        run.rows->ids[slot].index = task.id.index;
+      }
+      return;
+    } catch (const NodeFailure& failure) {
+      const bool skip = options_.on_error == OnError::kSkip && can_substitute(work) && attempt < kMaxSubstitutes;
+      if (options_.on_error == OnError::kRaise || is_fatal(failure.error.kind()) ||
+          (options_.on_error == OnError::kSkip && !skip)) {
+        fail_run(run, slot, describe(run, slot, failure));
+        return;
+      }
+      if (options_.on_error == OnError::kZero) {
+        run.rows->status[slot] = RowStatus::kZeroed;
+        return;
+      }
+    }
+    substitutes.assign(run.reader_ids_of(slot), run.reader_ids_of(slot) + run.plan->readers().size());
+    for (size_t r = 0; r < substitutes.size(); ++r) {
+      substitutes[r] = run.plan->readers()[r].sampler->substitute(substitutes[r], attempt);
+    }
+    task.reader_ids = substitutes.data();
+    task.id.index = run.plan->primary()->sampler->substitute(run.rows->ids[slot], attempt).index;
+  }
+}
+
+void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
+  PlanRun& run = *work.run;
+  const PlanNode& node = run.plan->nodes()[segment_of(work).nodes[0]];
+  const auto begin = Clock::now();
+  BatchContext ctx;
+  ctx.rows = run.rows;
+  ctx.pool = pool_;
+  ctx.iteration = run.iteration->number;
+  for (int value : node.inputs) ctx.inputs.push_back(run.batches[value]);
+  for (int value : node.arguments) ctx.arguments.push_back(run.batches[value]);
+  ctx.outputs.resize(node.num_outputs());
+  if (!run.failed && run.size > 0) {
+    try {
+      node.batch_op().run(ctx);
+    } catch (const Error& error) {
+      fail_run(run, 0, Error(error.kind(), node_error_message(*node.node, error.message())));
+    } catch (const std::exception& error) {
+      fail_run(run, 0, Error(ErrorKind::kRuntime, node_error_message(*node.node, error.what())));
+    }
+  }
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    Ref<Batch>& output = ctx.outputs[i];
+    if (!output) output = make_ref<Batch>(pool_, 0);
+    if (!output->rows) output->rows = run.rows;
+    if (!output->keep_alive) output->keep_alive = run.plan->keep_alive();
+    run.batches[node.first_output + i] = std::move(output);
+  }
+  NodeCounters::add(stats_of(work).batch_ns, nanoseconds(Clock::now() - begin));
+  NodeCounters::add(stats_of(work).batch_samples, run.size);
+  if (trace_.on()) trace_.record(lane, node.node->name, begin, run.iteration->number);
+}
+
+void Scheduler::fail_run(PlanRun& run, int slot, Error error) {
+  std::lock_guard lock(mutex_);
+  run.failed = true;
+  auto& first = run.iteration->error;
+  if (!first || std::pair(run.number, slot) < std::pair(first->plan, first->slot)) {
+    first.emplace(IterationError{run.number, slot, std::move(error)});
+  }
+}
+
+void Scheduler::finish_chunk(std::unique_lock<std::mutex>& lock, SegmentWork& work, int count) {
+  work.done += count;
+  if (work.done < work.size) return;
+  complete(lock, work);
+}
+
+void Scheduler::complete(std::unique_lock<std::mutex>& lock, SegmentWork& work) {
+  PlanRun& run = *work.run;
+  if (!run.failed && options_.on_error == OnError::kZero && !segment_of(work).is_batch) {
+    lock.unlock();
+    fill_zeroed_rows(work);
+    lock.lock();
+  }
+  bool woke = false;
+  for (int dependent : segment_of(work).dependents) {
+    if (--run.work[dependent].waits_for > 0) continue;
+    make_ready(run.work[dependent]);
+    woke = true;
+  }
+  if (woke) work_ready_.notify_all();
+  if (--run.segments_left > 0) return;
+  if (--run.iteration->runs_left > 0) return;
+  unfinished_.erase(std::find(unfinished_.begin(), unfinished_.end(), run.iteration));
+  iteration_ready_.notify_all();
+}
+
+void Scheduler::fill_zeroed_rows(SegmentWork& work) {
+  PlanRun& run = *work.run;
+  remember_samples(work);
+  try {
+    for (int value : segment_of(work).batches_out) {
+      Batch& batch = *run.batches[value];
+      for (int slot = 0; slot < run.size; ++slot) {
+        if (run.rows->status[slot] != RowStatus::kZeroed) continue;
+        Sample like;
+        {
+          std::lock_guard lock(mutex_);
+          like = last_samples_[{run.number, value}];
+        }
+        check(like.dtype != DType::kNone,
+              "on_error=\"zero\": no sample of the first batch is good, so the shape of the zeros is unknown");
+        void* data = batch.claim(slot, like);
+        std::memset(data, 0, like.bytes());
+      }
+    }
+  } catch (const Error& error) {
+    fail_run(run, 0, error);
+  }
+}
+
+void Scheduler::remember_samples(const SegmentWork& work) {
+  const PlanRun& run = *work.run;
+  std::lock_guard lock(mutex_);
+  for (int value : segment_of(work).batches_out) {
+    for (int slot = 0; slot < run.size; ++slot) {
+      if (run.rows->status[slot] == RowStatus::kZeroed || !run.batches[value]->claimed(slot)) continue;
+      last_samples_[{run.number, value}].describe_as((*run.batches[value])[slot]);
+      last_samples_[{run.number, value}].source = Source();
+      break;
+    }
+  }
+}
+
+std::vector<Scheduler::NodeTotals> Scheduler::node_totals(int plan) const {
+  const Plan& p = *plans_[plan];
+  std::vector<NodeTotals> totals(p.nodes().size());
+  for (size_t s = 0; s < p.segments().size(); ++s) {
+    const Segment& segment = p.segments()[s];
+    if (segment.is_batch) {
+      const SegmentStats& stats = stats_[plan][s];
+      totals[segment.nodes[0]] = {stats.batch_samples.load(), 1e-9 * static_cast<double>(stats.batch_ns.load()), 0};
+      continue;
+    }
+    for (const auto& worker : workers_) {
+      if (worker->frames.empty() || !worker->frames[plan][s]) continue;
+      const SampleFrame& frame = *worker->frames[plan][s];
+      for (size_t i = 0; i < segment.nodes.size(); ++i) {
+        const NodeCounters& counters = frame.counters(static_cast<int>(i));
+        NodeTotals& total = totals[segment.nodes[i]];
+        const int64_t samples = counters.samples.load();
+        const auto timed = static_cast<double>(std::max<int64_t>(1, counters.timed_samples.load()));
+        total.samples += samples;
+        total.bytes += counters.bytes.load();
+        total.seconds += 1e-9 * static_cast<double>(counters.timed_ns.load()) * static_cast<double>(samples) / timed;
+      }
+    }
+  }
+  return totals;
+}
+
+double Scheduler::worker_idle_seconds() const {
+  double seconds = 0;
+  for (const auto& worker : workers_) seconds += 1e-9 * static_cast<double>(worker->idle_ns.load());
+  return seconds;
+}
+
+std::string Scheduler::describe_unfinished() const {
+  std::lock_guard lock(mutex_);
+  std::string text;
+  for (const Iteration* iteration : unfinished_) {
+    for (const PlanRun& run : iteration->runs) {
+      for (const SegmentWork& work : run.work) {
+        if (work.done >= work.size && work.waits_for == 0) continue;
+        std::string nodes;
+        for (int node : segment_of(work).nodes) nodes += (nodes.empty() ? "" : ", ") + run.plan->nodes()[node].node->name;
+        text += fmt::format("iteration {}, pipeline {}: [{}] ", iteration->number, run.number, nodes);
+        text += work.waits_for > 0 ? fmt::format("waits for {} stages\n", work.waits_for)
+                                   : fmt::format("{} of {} tasks done, {} taken\n", work.done, work.size, work.next);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace headrace

@@ -1,0 +1,101 @@
+// Scheduler: the worker pool and the Python lane of an executor. It runs iterations that were started, earliest first.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "exec/executor.h"
+#include "exec/iteration.h"
+#include "exec/sample_frame.h"
+#include "exec/trace.h"
+
+namespace headrace {
+
+class Scheduler {
+ public:
+  Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const ExecutorOptions& options, Ref<HostPool> pool,
+            Trace& trace);
+  ~Scheduler() { close(); }
+
+  // Queues the segments of an iteration; it stays the caller's and must live until it is ready.
+  void start(Iteration& iteration);
+  // True when the iteration is ready within the time.
+  bool wait(const Iteration& iteration, std::chrono::milliseconds timeout);
+  // Ends all threads after their present task. Idempotent.
+  void close();
+
+  // Sums over the workers, per node of a plan.
+  struct NodeTotals {
+    int64_t samples = 0;
+    double seconds = 0;  // extrapolated from one task in 64; batch operators: measured
+    int64_t bytes = 0;
+  };
+  std::vector<NodeTotals> node_totals(int plan) const;
+  double worker_idle_seconds() const;
+  // What each unfinished iteration waits for, a line each.
+  std::string describe_unfinished() const;
+
+ private:
+  struct Worker {
+    int number = 0;
+    std::string lane;
+    // [plan][segment]; null for batch segments.
+    std::vector<std::vector<std::unique_ptr<SampleFrame>>> frames;
+    std::atomic<int64_t> idle_ns{0};
+    std::thread thread;
+  };
+  struct Chunk {
+    SegmentWork* work = nullptr;
+    int begin = 0;
+    int end = 0;
+  };
+  // What is learned about a segment while it runs.
+  struct SegmentStats {
+    std::atomic<int64_t> ns_per_sample{0};
+    std::atomic<int64_t> batch_ns{0};
+    std::atomic<int64_t> batch_samples{0};
+  };
+
+  void work(Worker& worker);
+  void run_python_lane();
+  Chunk next_chunk();
+  SegmentWork* next_python();
+  void make_ready(SegmentWork& work);
+  void run_chunk(Worker& worker, const Chunk& chunk);
+  void run_samples(Worker& worker, const Chunk& chunk);
+  void run_slot(SampleFrame& frame, SegmentWork& work, int slot);
+  void run_batch(SegmentWork& work, const std::string& lane);
+  void finish_chunk(std::unique_lock<std::mutex>& lock, SegmentWork& work, int count);
+  void complete(std::unique_lock<std::mutex>& lock, SegmentWork& work);
+  void fill_zeroed_rows(SegmentWork& work);
+  void remember_samples(const SegmentWork& work);
+  void fail_run(PlanRun& run, int slot, Error error);
+  bool can_substitute(const SegmentWork& work) const;
+  const Segment& segment_of(const SegmentWork& work) const { return work.run->plan->segments()[work.segment]; }
+  SegmentStats& stats_of(const SegmentWork& work) const { return stats_[work.run->number][work.segment]; }
+
+  const std::vector<std::unique_ptr<Plan>>& plans_;
+  const ExecutorOptions options_;
+  const Ref<HostPool> pool_;
+  Trace& trace_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_ready_;
+  std::condition_variable python_ready_;
+  std::condition_variable iteration_ready_;
+  bool closing_ = false;
+  std::vector<SegmentWork*> ready_;         // sorted by (iteration, plan, segment)
+  std::vector<SegmentWork*> python_queue_;  // the same
+  std::map<std::pair<int, int>, int64_t> python_turn_;  // (plan, segment) -> the iteration that it runs next
+  std::vector<Iteration*> unfinished_;
+  std::map<std::pair<int, int>, Sample> last_samples_;  // (plan, value) -> what its samples look like
+  std::vector<std::unique_ptr<SegmentStats[]>> stats_;  // [plan][segment]
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::thread python_thread_;
+};
+
+}  // namespace headrace
