@@ -40,13 +40,14 @@ Json parse(std::string_view text) {
 
 const Json& plan_entries(const Json& json, size_t count) {
   const Json& entries = json.at("pipelines");
-  check(entries.size() == count, "checkpoint: pipelines: it was taken from {}, now there are {}", entries.size(), count);
+  check(entries.size() == count, "checkpoint: pipelines: it was taken from {}, now there are {}", entries.size(),
+        count);
   return entries;
 }
 
 void check_same(const Json& saved, const Json& now, const char* field, const std::string& where) {
-  check(saved.at(field) == now.at(field), "checkpoint: {}: {} was {}, now it is {}", where, field, saved.at(field).dump(),
-        now.at(field).dump());
+  check(saved.at(field) == now.at(field), "checkpoint: {}: {} was {}, now it is {}", where, field,
+        saved.at(field).dump(), now.at(field).dump());
 }
 
 }  // namespace
@@ -76,9 +77,10 @@ void restore_seeds(std::string_view checkpoint, std::vector<Graph>& graphs, cons
     for (size_t p = 0; p < graphs.size(); ++p) {
       graphs[p] = graphs[p].simplified(registry);
       const std::string hash = graphs[p].hash();
-      check(entries[p].at("graph") == hash,
-            "checkpoint: graph: it was taken from another graph (hash {}, now {}): operators or their arguments changed",
-            entries[p].at("graph").get<std::string>(), hash);
+      check(
+          entries[p].at("graph") == hash,
+          "checkpoint: graph: it was taken from another graph (hash {}, now {}): operators or their arguments changed",
+          entries[p].at("graph").get<std::string>(), hash);
       graphs[p].set_seeds(entries[p].at("seeds").get<std::vector<uint64_t>>());
     }
   } catch (const Json::exception& error) {
@@ -86,7 +88,8 @@ void restore_seeds(std::string_view checkpoint, std::vector<Graph>& graphs, cons
   }
 }
 
-std::vector<PlanProgress> read_checkpoint(std::string_view checkpoint, const std::vector<std::unique_ptr<Plan>>& plans) {
+std::vector<PlanProgress> read_checkpoint(std::string_view checkpoint,
+                                          const std::vector<std::unique_ptr<Plan>>& plans) {
   const Json json = parse(checkpoint);
   std::vector<PlanProgress> progress;
   try {

@@ -18,7 +18,8 @@ struct PlanProgress {
   int64_t samples = 0;
 };
 
-std::string write_checkpoint(const std::vector<std::unique_ptr<Plan>>& plans, const std::vector<PlanProgress>& progress);
+std::string write_checkpoint(const std::vector<std::unique_ptr<Plan>>& plans,
+                             const std::vector<PlanProgress>& progress);
 
 // Puts the seeds of a checkpoint into the graphs that it was taken from. kRuntime errors name what differs. Call it
 // before the plans are made.

@@ -20,8 +20,8 @@ std::vector<std::unique_ptr<Plan>> make_plans(std::vector<Graph>& graphs, const 
   std::vector<std::unique_ptr<Plan>> plans;
   for (const Graph& graph : graphs) {
     graph.validate(registry);
-    plans.push_back(std::make_unique<Plan>(graph, registry, options.batch_size, options.primary_reader,
-                                           options.exact_epochs));
+    plans.push_back(
+        std::make_unique<Plan>(graph, registry, options.batch_size, options.primary_reader, options.exact_epochs));
     check(options.on_error != OnError::kSkip || plans.back()->fed_nodes().empty(),
           "on_error=\"skip\": a sample of an external_source has no substitute; use \"raise\" or \"zero\"");
   }
@@ -63,11 +63,11 @@ struct Executor::Impl {
   const pid_t process = getpid();
   Trace trace;
   std::vector<std::unique_ptr<Plan>> plans;
-  std::vector<PlanProgress> progress;       // delivered, by plan
-  std::vector<int64_t> started_samples;     // by plan
-  std::vector<std::vector<bool>> expect_ragged;  // [plan][value]: the last batch was ragged
+  std::vector<PlanProgress> progress;                                        // delivered, by plan
+  std::vector<int64_t> started_samples;                                      // by plan
+  std::vector<std::vector<bool>> expect_ragged;                              // [plan][value]: the last batch was ragged
   std::map<std::pair<int, int>, std::deque<std::vector<Ref<Batch>>>> feeds;  // (plan, node) -> waiting
-  std::deque<Iteration> window;             // started, not taken
+  std::deque<Iteration> window;                                              // started, not taken
   int64_t first_iteration = 0;
   int64_t started = 0;
   int64_t delivered = 0;
@@ -171,10 +171,11 @@ void Executor::Impl::make_run(Iteration& iteration, int number) {
   make_batches(run);
   for (size_t s = 0; s < run.plan->segments().size(); ++s) {
     const Segment& segment = run.plan->segments()[s];
-    run.work.push_back({.run = &run,
-                        .segment = static_cast<int>(s),
-                        .size = segment.is_batch ? 1 : run.size,
-                        .waits_for = segment.waits_for});
+    SegmentWork& work = run.work.emplace_back();
+    work.run = &run;
+    work.segment = static_cast<int>(s);
+    work.size = segment.is_batch ? 1 : run.size;
+    work.waits_for = segment.waits_for;
   }
   run.segments_left = static_cast<int>(run.work.size());
 }
@@ -222,7 +223,8 @@ void Executor::Impl::report_stall() {
   const double seconds = std::chrono::duration<double>(Clock::now() - waiting_since).count();
   if (options.stall_report_seconds <= 0 || stall_reported || seconds < options.stall_report_seconds) return;
   stall_reported = true;
-  log(LogLevel::kWarning, fmt::format("no batch for {:.0f} s. Unfinished:\n{}", seconds, scheduler->describe_unfinished()));
+  log(LogLevel::kWarning,
+      fmt::format("no batch for {:.0f} s. Unfinished:\n{}", seconds, scheduler->describe_unfinished()));
 }
 
 // Remembers what the next iteration of this plan is likely to look like.

@@ -40,7 +40,7 @@ struct PlanRun {
   std::vector<Ref<Batch>> batches;   // by value
   std::vector<SegmentWork> work;     // by segment
   int segments_left = 0;
-  std::atomic<bool> failed{false};   // an error was recorded: what is left of the run is skipped
+  std::atomic<bool> failed{false};  // an error was recorded: what is left of the run is skipped
 
   const SampleId* reader_ids_of(int slot) const { return reader_ids.data() + slot * plan->readers().size(); }
 };

@@ -107,7 +107,9 @@ void Plan::make_segments() {
     }
     if (node.kind == NodeKind::kBatch) {
       node.segment = static_cast<int>(segments_.size());
-      segments_.push_back({.is_batch = true, .calls_python = node.batch_op().calls_python()});
+      Segment& segment = segments_.emplace_back();
+      segment.is_batch = true;
+      segment.calls_python = node.batch_op().calls_python();
     } else {
       const auto [it, is_new] = sample_segment.emplace(depth[i], static_cast<int>(segments_.size()));
       if (is_new) segments_.emplace_back();

@@ -36,9 +36,9 @@ struct PlanNode {
 };
 
 struct Segment {
-  bool is_batch = false;     // one batch operator; else sample operators
+  bool is_batch = false;  // one batch operator; else sample operators
   bool calls_python = false;
-  std::vector<int> nodes;    // in topological order
+  std::vector<int> nodes;        // in topological order
   std::vector<int> batches_in;   // values made by others that its nodes read
   std::vector<int> batches_out;  // values of its nodes that others or the pipeline's user read
   int waits_for = 0;             // segments that must be complete before it starts

@@ -48,12 +48,10 @@ std::string statistics_json(const ReportInput& input) {
   const double waited = std::chrono::duration<double>(input.times.waited).count();
   Json json;
   json["nodes"] = node_entries(input);
-  json["iterations"] = {{"started", input.started},
-                        {"delivered", input.delivered},
-                        {"waiting", input.started - input.delivered}};
-  json["seconds"] = {{"elapsed", elapsed},
-                     {"consumer_waited", waited},
-                     {"workers_idle", input.scheduler.worker_idle_seconds()}};
+  json["iterations"] = {
+      {"started", input.started}, {"delivered", input.delivered}, {"waiting", input.started - input.delivered}};
+  json["seconds"] = {
+      {"elapsed", elapsed}, {"consumer_waited", waited}, {"workers_idle", input.scheduler.worker_idle_seconds()}};
   json["threads"] = input.num_threads;
   json["memory"] = {{"limit", input.pool.limit()},
                     {"batches", input.pool.bytes_in_use(MemoryUse::kSlots)},

@@ -12,18 +12,20 @@ namespace {
 constexpr int64_t kTimedTaskEvery = 64;
 
 int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
-[[noreturn]] void refuse_layout(const Schema& schema, int input, const Sample& sample, const std::vector<Layout>& allowed) {
+[[noreturn]] void refuse_layout(const Schema& schema, int input, const Sample& sample,
+                                const std::vector<Layout>& allowed) {
   std::string list;
   for (const Layout& layout : allowed) list += (list.empty() ? "\"" : ", \"") + std::string(layout.str()) + '"';
   if (sample.layout.empty()) {
     fail(ErrorKind::kValue, "[{}] input {}: the number of dimensions {} does not match any of the allowed layouts: {}",
          schema.name(), input, sample.shape.ndim(), list);
   }
-  fail(ErrorKind::kValue, "[{}] input {}: the layout \"{}\" does not match any of the allowed layouts: {}", schema.name(),
-       input, sample.layout, list);
+  fail(ErrorKind::kValue, "[{}] input {}: the layout \"{}\" does not match any of the allowed layouts: {}",
+       schema.name(), input, sample.layout, list);
 }
 
 }  // namespace
@@ -65,8 +67,7 @@ void SampleFrame::make_step(int number) {
   for (int i = 0; i < node.num_outputs(); ++i) step.ctx.outputs_.push_back(&values_[node.first_output + i]);
 }
 
-template <typename Action>
-void SampleFrame::guarded(Step& step, const SampleTask& task, Action action) {
+template <typename Action> void SampleFrame::guarded(Step& step, const SampleTask& task, Action action) {
   const int64_t begin = timed_ ? now_ns() : 0;
   try {
     action();

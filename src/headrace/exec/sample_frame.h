@@ -29,8 +29,8 @@ struct NodeCounters {
 // What a task needs to know of its iteration.
 struct SampleTask {
   int slot = 0;
-  SampleId id;                                // the key of randomness
-  const SampleId* reader_ids = nullptr;       // one per reader of the plan, this slot's
+  SampleId id;                                       // the key of randomness
+  const SampleId* reader_ids = nullptr;              // one per reader of the plan, this slot's
   const std::vector<Ref<Batch>>* batches = nullptr;  // by value: those read from, and those written to
 };
 
@@ -73,8 +73,7 @@ class SampleFrame {
   void compute(Step& step);
   void* claim(int value, const SampleTask& task) { return (*task.batches)[value]->claim(task.slot, values_[value]); }
   std::string source_of(const Step& step, const SampleTask& task) const;
-  template <typename Action>
-  void guarded(Step& step, const SampleTask& task, Action action);
+  template <typename Action> void guarded(Step& step, const SampleTask& task, Action action);
 
   const Plan& plan_;
   const Segment& segment_;

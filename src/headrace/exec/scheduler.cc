@@ -38,8 +38,8 @@ Error describe(const PlanRun& run, int slot, const NodeFailure& failure) {
 
 }  // namespace
 
-Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const ExecutorOptions& options, Ref<HostPool> pool,
-                     Trace& trace)
+Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const ExecutorOptions& options,
+                     Ref<HostPool> pool, Trace& trace)
     : plans_(plans), options_(options), pool_(std::move(pool)), trace_(trace) {
   bool has_python = false;
   for (const auto& plan : plans_) {
@@ -54,7 +54,8 @@ Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const Exec
     worker.frames.resize(plans_.size());
     for (size_t p = 0; p < plans_.size(); ++p) {
       for (const Segment& segment : plans_[p]->segments()) {
-        worker.frames[p].push_back(segment.is_batch ? nullptr : std::make_unique<SampleFrame>(*plans_[p], segment, pool_));
+        worker.frames[p].push_back(segment.is_batch ? nullptr
+                                                    : std::make_unique<SampleFrame>(*plans_[p], segment, pool_));
       }
     }
     const int core = options_.set_affinity && !cores.empty() ? cores[i % cores.size()] : -1;
@@ -381,7 +382,8 @@ std::string Scheduler::describe_unfinished() const {
       for (const SegmentWork& work : run.work) {
         if (work.done >= work.size && work.waits_for == 0) continue;
         std::string nodes;
-        for (int node : segment_of(work).nodes) nodes += (nodes.empty() ? "" : ", ") + run.plan->nodes()[node].node->name;
+        for (int node : segment_of(work).nodes)
+          nodes += (nodes.empty() ? "" : ", ") + run.plan->nodes()[node].node->name;
         text += fmt::format("iteration {}, pipeline {}: [{}] ", iteration->number, run.number, nodes);
         text += work.waits_for > 0 ? fmt::format("waits for {} stages\n", work.waits_for)
                                    : fmt::format("{} of {} tasks done, {} taken\n", work.done, work.size, work.next);

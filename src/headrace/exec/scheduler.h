@@ -88,8 +88,8 @@ class Scheduler {
   std::condition_variable python_ready_;
   std::condition_variable iteration_ready_;
   bool closing_ = false;
-  std::vector<SegmentWork*> ready_;         // sorted by (iteration, plan, segment)
-  std::vector<SegmentWork*> python_queue_;  // the same
+  std::vector<SegmentWork*> ready_;                     // sorted by (iteration, plan, segment)
+  std::vector<SegmentWork*> python_queue_;              // the same
   std::map<std::pair<int, int>, int64_t> python_turn_;  // (plan, segment) -> the iteration that it runs next
   std::vector<Iteration*> unfinished_;
   std::map<std::pair<int, int>, Sample> last_samples_;  // (plan, value) -> what its samples look like

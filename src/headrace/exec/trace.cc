@@ -25,8 +25,8 @@ std::string Trace::json() const {
   for (const Event& event : events_) {
     const auto [lane, is_new] = lanes.emplace(event.lane, static_cast<int>(lanes.size()));
     if (is_new) {
-      events.push_back({{"ph", "M"}, {"pid", 0}, {"tid", lane->second}, {"name", "thread_name"},
-                        {"args", {{"name", event.lane}}}});
+      events.push_back(
+          {{"ph", "M"}, {"pid", 0}, {"tid", lane->second}, {"name", "thread_name"}, {"args", {{"name", event.lane}}}});
     }
     events.push_back({{"ph", "X"},
                       {"pid", 0},
