@@ -31,8 +31,7 @@ void read_caffe2(std::span<const uint8_t> bytes, const headrace::Caffe2Options& 
   read_tensor(record.bbox);
 }
 
-template <typename Action>
-void ignore_errors(Action&& action) {
+template <typename Action> void ignore_errors(Action&& action) {
   try {
     action();
   } catch (const headrace::Error&) {
