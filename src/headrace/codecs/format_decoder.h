@@ -35,5 +35,21 @@ ImageHeader read_jpeg_header(std::span<const uint8_t> bytes);
 std::unique_ptr<FormatDecoder> make_jpeg_decoder();
 ImageHeader read_png_header(std::span<const uint8_t> bytes);
 std::unique_ptr<FormatDecoder> make_png_decoder();
+ImageHeader read_bmp_header(std::span<const uint8_t> bytes);
+std::unique_ptr<FormatDecoder> make_bmp_decoder();
+ImageHeader read_pnm_header(std::span<const uint8_t> bytes);
+std::unique_ptr<FormatDecoder> make_pnm_decoder();
+#if HEADRACE_HAVE_TIFF
+ImageHeader read_tiff_header(std::span<const uint8_t> bytes);
+std::unique_ptr<FormatDecoder> make_tiff_decoder();
+#endif
+#if HEADRACE_HAVE_WEBP
+ImageHeader read_webp_header(std::span<const uint8_t> bytes);
+std::unique_ptr<FormatDecoder> make_webp_decoder();
+#endif
+#if HEADRACE_HAVE_OPENJPEG
+ImageHeader read_jpeg2000_header(std::span<const uint8_t> bytes);
+std::unique_ptr<FormatDecoder> make_jpeg2000_decoder();
+#endif
 
 }  // namespace headrace

@@ -15,11 +15,23 @@ constexpr std::array<FormatEntry, kImageFormats> kFormats = {{
     {"unknown", nullptr, nullptr},
     {"JPEG", read_jpeg_header, make_jpeg_decoder},
     {"PNG", read_png_header, make_png_decoder},
-    {"BMP", nullptr, nullptr},
-    {"PNM", nullptr, nullptr},
+    {"BMP", read_bmp_header, make_bmp_decoder},
+    {"PNM", read_pnm_header, make_pnm_decoder},
+#if HEADRACE_HAVE_TIFF
+    {"TIFF", read_tiff_header, make_tiff_decoder},
+#else
     {"TIFF", nullptr, nullptr},
+#endif
+#if HEADRACE_HAVE_WEBP
+    {"WebP", read_webp_header, make_webp_decoder},
+#else
     {"WebP", nullptr, nullptr},
+#endif
+#if HEADRACE_HAVE_OPENJPEG
+    {"JPEG 2000", read_jpeg2000_header, make_jpeg2000_decoder},
+#else
     {"JPEG 2000", nullptr, nullptr},
+#endif
     {"GIF", nullptr, nullptr},
 }};
 
