@@ -5,7 +5,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(hwy REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(TIFF QUIET)
+find_package(TIFF 4.5 QUIET)  # the first with error handlers per file
 
 # Makes an imported target for a library without a CMake package that every supported system has; not found: no target.
 function(headrace_find_library target header library)
