@@ -52,17 +52,21 @@ class CaffeReader final : public Reader {
 };
 
 void register_readers_caffe(Registry& r) {
-  r.add<CaffeReader>(
-      Schema("readers.caffe")
-          .doc(
-              "Reads Caffe data sets: LMDBs of `Datum`. Outputs, those asked for: the image (encoded: uint8 (n,), raw: "
-              "uint8 (H, W, C)) and the label, int32 (1,).")
-          .reader()
-          .outputs_from_args(count_outputs)
-          .required_arg("path", ArgType::kStringList,
-                        "Folder (or data file) of an LMDB, or a list: they are read one after the other.")
-          .arg("image_available", ArgType::kBool, true, "Records hold an image.")
-          .arg("label_available", ArgType::kBool, true, "Records hold a label."));
+  for (const char* name : {"readers.caffe", "caffe_reader"}) {
+    Schema schema(name);
+    schema
+        .doc(
+            "Reads Caffe data sets: LMDBs of `Datum`. Outputs, those asked for: the image (encoded: uint8 (n,), raw: "
+            "uint8 (H, W, C)) and the label, int32 (1,).")
+        .reader()
+        .outputs_from_args(count_outputs)
+        .required_arg("path", ArgType::kStringList,
+                      "Folder (or data file) of an LMDB, or a list: they are read one after the other.")
+        .arg("image_available", ArgType::kBool, true, "Records hold an image.")
+        .arg("label_available", ArgType::kBool, true, "Records hold a label.");
+    if (schema.name() != "readers.caffe") schema.deprecated("Use `readers.caffe`.");
+    r.add<CaffeReader>(std::move(schema));
+  }
 }
 
 }  // namespace headrace

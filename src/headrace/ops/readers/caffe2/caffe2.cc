@@ -110,22 +110,27 @@ class Caffe2Reader final : public Reader {
 };
 
 void register_readers_caffe2(Registry& r) {
-  r.add<Caffe2Reader>(
-      Schema("readers.caffe2")
-          .doc("Reads Caffe2 data sets: LMDBs of `TensorProtos`. Outputs, those asked for, in this order: the image "
-               "(encoded: uint8 (n,), raw: uint8 (H, W, C)), the label (int32 or float), the additional inputs (flat), "
-               "the bounding box (int32 (4,)).")
-          .reader()
-          .outputs_from_args(count_outputs)
-          .required_arg("path", ArgType::kStringList,
-                        "Folder (or data file) of an LMDB, or a list: they are read one after the other.")
-          .arg("image_available", ArgType::kBool, true, "Records hold an image.")
-          .arg("label_type", ArgType::kInt, 0,
-               "0: one number, (1,). 1: the list of the active classes, made a vector of zeros and ones (num_labels,). "
-               "2: a vector, as it is. 3: as 1 with a weight for each active class, float. 4: no label.")
-          .arg("num_labels", ArgType::kInt, 1, "Number of classes, for the label types 1 and 3.")
-          .arg("additional_inputs", ArgType::kInt, 0, "Number of further tensors in each record.")
-          .arg("bbox", ArgType::kBool, false, "Records hold a bounding box."));
+  for (const char* name : {"readers.caffe2", "caffe2_reader"}) {
+    Schema schema(name);
+    schema
+        .doc(
+            "Reads Caffe2 data sets: LMDBs of `TensorProtos`. Outputs, those asked for, in this order: the image "
+            "(encoded: uint8 (n,), raw: uint8 (H, W, C)), the label (int32 or float), the additional inputs (flat), "
+            "the bounding box (int32 (4,)).")
+        .reader()
+        .outputs_from_args(count_outputs)
+        .required_arg("path", ArgType::kStringList,
+                      "Folder (or data file) of an LMDB, or a list: they are read one after the other.")
+        .arg("image_available", ArgType::kBool, true, "Records hold an image.")
+        .arg("label_type", ArgType::kInt, 0,
+             "0: one number, (1,). 1: the list of the active classes, made a vector of zeros and ones (num_labels,). "
+             "2: a vector, as it is. 3: as 1 with a weight for each active class, float. 4: no label.")
+        .arg("num_labels", ArgType::kInt, 1, "Number of classes, for the label types 1 and 3.")
+        .arg("additional_inputs", ArgType::kInt, 0, "Number of further tensors in each record.")
+        .arg("bbox", ArgType::kBool, false, "Records hold a bounding box.");
+    if (schema.name() != "readers.caffe2") schema.deprecated("Use `readers.caffe2`.");
+    r.add<Caffe2Reader>(std::move(schema));
+  }
 }
 
 }  // namespace headrace

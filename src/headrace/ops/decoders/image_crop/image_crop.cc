@@ -1,0 +1,46 @@
+// decoders.image_crop: decodes a window of an image, placed as crop places it.
+#include "graph/registry.h"
+#include "ops/decoders/image_decoding.h"
+#include "ops/geometry/crop_window.h"
+
+namespace headrace {
+
+class ImageCropDecoder final : public SampleOperator {
+ public:
+  explicit ImageCropDecoder(const OpSpec& spec) : decoding_(spec), window_(spec), name_(spec.schema->name()) {}
+
+  void infer(SampleContext& ctx) const override {
+    auto& plan = ctx.make_plan<ImageDecoding::Plan>();
+    decoding_.infer(ctx, plan);
+    const Sample& out = ctx.output(0);
+    Window window = window_(ctx, out.shape, out.layout);
+    apply_bounds_policy(BoundsPolicy::kError, out.shape, out.layout, window, name_);
+    ImageDecoding::restrict(ctx, plan,
+                            {static_cast<int>(window.anchor[1]), static_cast<int>(window.anchor[0]),
+                             static_cast<int>(window.extent[1]), static_cast<int>(window.extent[0])});
+  }
+  void run(SampleContext& ctx) const override { decoding_.run(ctx); }
+  std::unique_ptr<WorkerState> make_worker_state() const override { return decoding_.make_worker_state(); }
+
+ private:
+  ImageDecoding decoding_;
+  CropWindow window_;
+  std::string name_;
+};
+
+void register_decoders_image_crop(Registry& r) {
+  for (const char* name : {"decoders.image_crop", "image_decoder_crop", "experimental.decoders.image_crop"}) {
+    Schema schema(name);
+    schema
+        .doc(
+            "Decodes images and crops them: equal to `decoders.image` and `crop`, but only the rows and columns needed "
+            "are decoded where the format allows. A window that reaches beyond the image is an error.")
+        .input("data", {.infer_reads_data = true, .doc = "The file's bytes, uint8 (n,)."});
+    ImageDecoding::declare(schema);
+    CropWindow::declare(schema);
+    if (schema.name() != "decoders.image_crop") schema.deprecated("Use `decoders.image_crop`.");
+    r.add<ImageCropDecoder>(std::move(schema));
+  }
+}
+
+}  // namespace headrace

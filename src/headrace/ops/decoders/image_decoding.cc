@@ -1,0 +1,101 @@
+// What the image decoders share.
+#include "ops/decoders/image_decoding.h"
+
+namespace headrace {
+namespace {
+
+struct DecoderState final : WorkerState {
+  ImageDecoder decoder;
+};
+
+}  // namespace
+
+std::span<const uint8_t> encoded_bytes(const Sample& sample, std::string_view operator_name) {
+  check(sample.dtype == DType::kUInt8 && sample.shape.ndim() == 1,
+        "[{}]: expected an encoded file, uint8 with one axis, got {} of shape {}", operator_name,
+        dtype_name(sample.dtype), sample.shape);
+  check(sample.shape[0] > 0, "[{}]: the file is empty", operator_name);
+  return {sample.as<const uint8_t>(), static_cast<size_t>(sample.shape[0])};
+}
+
+ImageDecoding::ImageDecoding(const OpSpec& spec) : name_(spec.schema->name()) {
+  const int64_t color = spec.get_int("output_type");
+  check(color >= 0 && color <= static_cast<int64_t>(ImageColor::kAny),
+        "{}: expected RGB, BGR, GRAY, YCbCr or ANY_DATA, got {}", spec.about("output_type"), color);
+  options_.color = static_cast<ImageColor>(color);
+  options_.dtype = spec.get_dtype("dtype");
+  switch (options_.dtype) {
+    case DType::kUInt8:
+    case DType::kInt8:
+    case DType::kUInt16:
+    case DType::kInt16:
+    case DType::kUInt32:
+    case DType::kInt32:
+    case DType::kFloat32: break;
+    default:
+      fail(ErrorKind::kRuntime, "{}: expected UINT8, INT8, UINT16, INT16, UINT32, INT32 or FLOAT, got {}",
+           spec.about("dtype"), dtype_name(options_.dtype));
+  }
+  options_.adjust_orientation = spec.get_bool("adjust_orientation");
+  options_.use_fast_idct = spec.get_bool("use_fast_idct");
+}
+
+void ImageDecoding::declare(Schema& schema) {
+  const char* device_memory = "No library that asks for it is used on a device.";
+  const char* host_memory = "Decoders keep what memory they needed.";
+  schema.devices({"cpu", "mixed"})
+      .arg("output_type", ArgType::kImageType, static_cast<int64_t>(ImageType::kRGB),
+           "Channels of the output: RGB, BGR, GRAY, YCbCr, or ANY_DATA, the channels that the file has. Alpha is "
+           "dropped "
+           "without blending, but for ANY_DATA.")
+      .arg("dtype", ArgType::kDType, static_cast<int64_t>(DType::kUInt8),
+           "Type of the output: UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT. Values are scaled to the type's "
+           "range, "
+           "floats to 0..1.")
+      .arg("adjust_orientation", ArgType::kBool, true, "Turn and mirror the image as its EXIF data says.")
+      .arg("use_fast_idct", ArgType::kBool, false, "JPEG: a quicker inverse transform that is off by some levels.")
+      .ignored_arg("jpeg_fancy_upsampling", ArgType::kBool, "Chroma is always upsampled smoothly, on every device.")
+      .ignored_arg("affine", ArgType::kBool, "Threads belong to the executor.")
+      .ignored_arg("hw_decoder_load", ArgType::kFloat, "No hardware decoder is used.")
+      .ignored_arg("hybrid_huffman_threshold", ArgType::kInt, "Where an image is entropy decoded is not a choice.")
+      .ignored_arg("device_memory_padding", ArgType::kInt, device_memory)
+      .ignored_arg("device_memory_padding_jpeg2k", ArgType::kInt, device_memory)
+      .ignored_arg("host_memory_padding", ArgType::kInt, host_memory)
+      .ignored_arg("host_memory_padding_jpeg2k", ArgType::kInt, host_memory)
+      .ignored_arg("preallocate_width_hint", ArgType::kInt, host_memory)
+      .ignored_arg("preallocate_height_hint", ArgType::kInt, host_memory)
+      .ignored_arg("memory_stats", ArgType::kBool, "Pipeline.statistics() tells what memory is used.")
+      .ignored_arg("split_stages", ArgType::kBool, "DALI ignores it as well.")
+      .ignored_arg("use_chunk_allocator", ArgType::kBool, "DALI ignores it as well.");
+}
+
+void ImageDecoding::infer(SampleContext& ctx, Plan& plan) const {
+  const Sample& in = ctx.input(0);
+  plan.header = read_image_header(encoded_bytes(in, name_));
+  plan.roi.reset();
+  Sample& out = ctx.output(0);
+  out.dtype = options_.dtype;
+  out.shape = decoded_image_shape(plan.header, options_);
+  out.layout = "HWC";
+  out.source = in.source;
+}
+
+void ImageDecoding::restrict(SampleContext& ctx, Plan& plan, const ImageRegion& roi) {
+  plan.roi = roi;
+  ctx.output(0).shape[0] = roi.height;
+  ctx.output(0).shape[1] = roi.width;
+}
+
+void ImageDecoding::run(SampleContext& ctx) const {
+  const Plan& plan = ctx.plan<Plan>();
+  const Sample& out = ctx.output(0);
+  if (out.volume() == 0) return;
+  ImageDecodeOptions options = options_;
+  options.roi = plan.roi;
+  const Sample& in = ctx.input(0);
+  ctx.worker_state<DecoderState>().decoder.decode({in.as<const uint8_t>(), in.bytes()}, plan.header, options, out.data);
+}
+
+std::unique_ptr<WorkerState> ImageDecoding::make_worker_state() const { return std::make_unique<DecoderState>(); }
+
+}  // namespace headrace

@@ -1,0 +1,40 @@
+// What the image decoders share: their arguments, reading the header in infer(), decoding in run().
+#pragma once
+
+#include <memory>
+
+#include "codecs/image_codec.h"
+#include "graph/operator.h"
+
+namespace headrace {
+
+class ImageDecoding {
+ public:
+  explicit ImageDecoding(const OpSpec& spec);
+
+  // The input and the arguments of all image decoders.
+  static void declare(Schema& schema);
+
+  // What run() needs, made by infer(). Plans of the operators derive from it.
+  struct Plan {
+    ImageHeader header;
+    std::optional<ImageRegion> roi;
+  };
+
+  // Reads the header of input 0 into the plan and describes output 0 as the whole image: (H, W, C), layout HWC.
+  void infer(SampleContext& ctx, Plan& plan) const;
+  // Restricts the output to a region of the image, in output pixels. It must lie inside.
+  static void restrict(SampleContext& ctx, Plan& plan, const ImageRegion& roi);
+  void run(SampleContext& ctx) const;
+
+  std::unique_ptr<WorkerState> make_worker_state() const;
+
+ private:
+  std::string name_;
+  ImageDecodeOptions options_;
+};
+
+// The bytes of an encoded file: checks that the sample is u8 with one axis and not empty.
+std::span<const uint8_t> encoded_bytes(const Sample& sample, std::string_view operator_name);
+
+}  // namespace headrace
