@@ -20,7 +20,12 @@ set(CMAKE_CXX_FLAGS_RELEASE ${HEADRACE_OPTIMIZE})
 
 find_program(HEADRACE_CCACHE ccache)
 if(HEADRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${HEADRACE_CCACHE})
+  # Paths relative to the checkout, so that several checkouts share one cache. A script and not `cmake -E env`, since
+  # clang-tidy reads the command lines too.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/ccache @ONLY CONTENT
+    "#!/bin/sh\nCCACHE_BASEDIR='@PROJECT_SOURCE_DIR@' CCACHE_NOHASHDIR=1 exec '@HEADRACE_CCACHE@' \"$@\"\n")
+  file(CHMOD ${PROJECT_BINARY_DIR}/ccache PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ WORLD_READ)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_BINARY_DIR}/ccache)
 endif()
 
 # Without contraction results are equal on every target (docs/design.md, "Arithmetic").

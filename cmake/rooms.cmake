@@ -35,8 +35,14 @@ endfunction()
 function(headrace_room_test room tests libraries)
   add_executable(headrace_${room}_test ${tests})
   target_link_libraries(headrace_${room}_test PRIVATE headrace_${room} ${libraries} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(headrace_${room}_test PRIVATE
-    HEADRACE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" ${HEADRACE_CODEC_DEFINITIONS})
+  # Only where they are used: a path in every command line would keep ccache from sharing between checkouts.
+  foreach(test ${tests})
+    file(STRINGS ${test} uses REGEX "HEADRACE_TEST_DATA|HEADRACE_HAVE_")
+    if(uses)
+      set_property(SOURCE ${test} APPEND PROPERTY COMPILE_DEFINITIONS
+        HEADRACE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" ${HEADRACE_CODEC_DEFINITIONS})
+    endif()
+  endforeach()
   add_test(NAME headrace_${room}_test COMMAND headrace_${room}_test)
   set_tests_properties(headrace_${room}_test PROPERTIES TIMEOUT 300)
 endfunction()
