@@ -52,6 +52,12 @@ class RandomStream {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(next_u64()) * bound) >> 64);
   }
 
+  // Words 4 i .. 4 i + 3 of the stream, wherever it stands.
+  std::array<uint32_t, 4> block(uint32_t i) const { return philox({i, counter_[1], counter_[2], counter_[3]}, key_); }
+  // What names the stream; the first word of the counter is the number of the block.
+  const std::array<uint32_t, 2>& key() const { return key_; }
+  const std::array<uint32_t, 4>& counter() const { return counter_; }
+
  private:
   std::array<uint32_t, 2> key_;
   std::array<uint32_t, 4> counter_;
