@@ -176,6 +176,7 @@ int Schema::num_outputs(const ArgMap& args) const {
   const auto it = args.find(outputs_arg_);
   const ArgValue& value = it != args.end() ? it->second : find_arg(outputs_arg_)->default_value;
   if (const auto* flag = std::get_if<bool>(&value)) return outputs_ + *flag;
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) return outputs_ + static_cast<int>(list->size());
   const auto* count = std::get_if<int64_t>(&value);
   return outputs_ + (count ? static_cast<int>(*count) : 0);
 }
