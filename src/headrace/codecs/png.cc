@@ -177,25 +177,23 @@ class PngDecoder final : public FormatDecoder {
                                         PixelLayout::kRgba};
     const int channels = ihdr.color == kPalette ? 3 : ihdr.stored_channels();
     sink.begin(kLayouts[channels - 1], ihdr.bit_depth == 16 ? DType::kUInt16 : DType::kUInt8);
-    if (ihdr.bit_depth < 8 || ihdr.color == kPalette) {
+    if (ihdr.bit_depth != 8 || ihdr.color == kPalette) {
       unpacked_.resize(static_cast<size_t>(ihdr.width) * sink.pixel_bytes());
     }
   }
 
-  // Turns a row of the file into whole samples in native byte order; `row` is either changed in place or unpacked.
-  const uint8_t* to_samples(const Ihdr& ihdr, uint8_t* row, int width) {
-    if (ihdr.bit_depth == 16) {
-      png::swap_to_native(row, width * ihdr.stored_channels());
-      return row;
-    }
+  // A row of the file as whole samples in native byte order and aligned: itself, or unpacked.
+  const uint8_t* to_samples(const Ihdr& ihdr, const uint8_t* row, int width) {
+    if (ihdr.bit_depth == 8 && ihdr.color != kPalette) return row;
     if (ihdr.color == kPalette) {
       const bool ok =
           png::expand_palette(row, width, ihdr.bit_depth, palette_.data(), palette_entries_, unpacked_.data());
       check(ok, "PNG: a pixel refers to a colour beyond the palette of {}", palette_entries_);
-      return unpacked_.data();
+    } else if (ihdr.bit_depth == 16) {
+      png::swap_to_native(row, width * ihdr.stored_channels(), unpacked_.data());
+    } else {
+      png::expand_gray(row, width, ihdr.bit_depth, unpacked_.data());
     }
-    if (ihdr.bit_depth == 8) return row;
-    png::expand_gray(row, width, ihdr.bit_depth, unpacked_.data());
     return unpacked_.data();
   }
 
@@ -207,13 +205,7 @@ class PngDecoder final : public FormatDecoder {
     const uint8_t* above = nullptr;
     for (int y = 0; y < region.y + region.height; ++y, row += row_bytes + 1) {
       png::unfilter_row(row[0], row + 1, above, row_bytes, bytes_per_pixel);
-      // 16-bit rows are swapped in place, which the filter of the next row must not see.
-      if (ihdr.bit_depth == 16) {
-        above_.assign(row + 1, row + 1 + row_bytes);
-        above = above_.data();
-      } else {
-        above = row + 1;
-      }
+      above = row + 1;
       if (y >= region.y) sink.put_whole(y, to_samples(ihdr, row + 1, ihdr.width));
     }
   }
@@ -229,8 +221,7 @@ class PngDecoder final : public FormatDecoder {
       const uint8_t* above = nullptr;
       for (int y = pass.y0; y < ihdr.height; y += pass.dy, row += row_bytes + 1) {
         png::unfilter_row(row[0], row + 1, above, row_bytes, std::max(ihdr.bits_per_pixel() / 8, 1));
-        above_.assign(row + 1, row + 1 + row_bytes);
-        above = above_.data();
+        above = row + 1;
         const uint8_t* from = to_samples(ihdr, row + 1, width);
         uint8_t* to = image_.data() +
                       (static_cast<size_t>(y) * static_cast<size_t>(ihdr.width) + static_cast<size_t>(pass.x0)) * pixel;
@@ -249,7 +240,6 @@ class PngDecoder final : public FormatDecoder {
   size_t palette_entries_ = 0;
   std::vector<uint8_t> compressed_;  // image data of files with several IDAT chunks
   std::vector<uint8_t> raw_;         // inflated rows, each with its filter byte
-  std::vector<uint8_t> above_;       // the row above, where raw_ no longer holds it
   std::vector<uint8_t> unpacked_;    // a row of whole samples
   std::vector<uint8_t> image_;       // interlaced images are put together here
 };

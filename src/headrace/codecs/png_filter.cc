@@ -87,10 +87,10 @@ void unfilter_row(uint8_t filter, uint8_t* row, const uint8_t* above, size_t byt
   }
 }
 
-void swap_to_native(uint8_t* row, int samples) {
-  for (int i = 0; i < samples; ++i, row += 2) {
+void swap_to_native(const uint8_t* row, int samples, uint8_t* out) {
+  for (int i = 0; i < samples; ++i, row += 2, out += 2) {
     const uint16_t value = load_be16(row);
-    std::memcpy(row, &value, 2);
+    std::memcpy(out, &value, 2);
   }
 }
 

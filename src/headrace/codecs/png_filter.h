@@ -10,8 +10,8 @@ namespace headrace::png {
 // first one; `distance` the bytes of a pixel, at least 1. Throws on an unknown filter type.
 void unfilter_row(uint8_t filter, uint8_t* row, const uint8_t* above, size_t bytes, int distance);
 
-// Big-endian 16-bit samples to native ones, in place.
-void swap_to_native(uint8_t* row, int samples);
+// Big-endian 16-bit samples to native ones.
+void swap_to_native(const uint8_t* row, int samples, uint8_t* out);
 
 // 1, 2 or 4 bit gray to the full range of u8.
 void expand_gray(const uint8_t* row, int width, int bit_depth, uint8_t* out);
