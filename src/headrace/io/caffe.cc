@@ -135,30 +135,53 @@ template <typename T, typename Visit> void visit_numbers(std::span<const uint8_t
   }
 }
 
-int32_t data_type(std::span<const uint8_t> message) {
+// The tensor's type, and how many numbers each of the repeated fields holds: one pass over the message.
+struct TensorFields {
   int32_t type = tensor_proto::kFloat;
-  ProtoField field;
-  for (ProtoReader reader(message); reader.next(field);)
-    if (field.number == tensor_proto::kDataType && field.type == WireType::kVarint) type = as_int32(field.value);
-  return type;
-}
+  int64_t floats = 0, int32s = 0, int64s = 0;
+
+  explicit TensorFields(std::span<const uint8_t> message) {
+    ProtoField field;
+    for (ProtoReader reader(message); reader.next(field);) {
+      const bool varint = field.type == WireType::kVarint, bytes = field.type == WireType::kBytes;
+      switch (field.number) {
+        case tensor_proto::kDataType:
+          if (varint) type = as_int32(field.value);
+          break;
+        case tensor_proto::kFloatData:
+          floats += field.type == WireType::kFixed32 ? 1 : bytes ? packed_floats(field.bytes) : 0;
+          break;
+        case tensor_proto::kInt32Data: int32s += varint ? 1 : bytes ? packed_varints(field.bytes) : 0; break;
+        case tensor_proto::kInt64Data: int64s += varint ? 1 : bytes ? packed_varints(field.bytes) : 0; break;
+        default: break;
+      }
+    }
+  }
+
+  static int64_t packed_floats(std::span<const uint8_t> bytes) {
+    check(bytes.size() % 4 == 0, "[protobuf] not a valid message: packed float_data of {} bytes", bytes.size());
+    return static_cast<int64_t>(bytes.size() / 4);
+  }
+  static int64_t packed_varints(std::span<const uint8_t> bytes) {
+    int64_t count = 0;
+    uint64_t value;
+    for (PackedVarints packed(bytes); packed.next(value);) ++count;
+    return count;
+  }
+};
 
 using NumberTypes = TypeList<float, int32_t, int64_t>;
 
 RecordTensor parse_tensor(std::span<const uint8_t> message, const char* what) {
-  const int32_t type = data_type(message);
-  RecordTensor tensor{DType::kNone, 0, message};
-  switch (type) {
-    case tensor_proto::kFloat: tensor.dtype = DType::kFloat32; break;
-    case tensor_proto::kInt32: tensor.dtype = DType::kInt32; break;
-    case tensor_proto::kInt64: tensor.dtype = DType::kInt64; break;
+  const TensorFields fields(message);
+  switch (fields.type) {
+    case tensor_proto::kFloat: return {DType::kFloat32, fields.floats, message};
+    case tensor_proto::kInt32: return {DType::kInt32, fields.int32s, message};
+    case tensor_proto::kInt64: return {DType::kInt64, fields.int64s, message};
     default:
       fail(ErrorKind::kRuntime, "record's {}: expected a tensor of type FLOAT (1), INT32 (2) or INT64 (10), got {}",
-           what, type);
+           what, fields.type);
   }
-  visit_dtype(tensor.dtype, NumberTypes{}, what,
-              [&]<typename T>() { visit_numbers<T>(message, [&](T) { ++tensor.size; }); });
-  return tensor;
 }
 
 RecordTensor parse_label(std::span<const uint8_t> message) {

@@ -28,7 +28,7 @@ void ProtoReader::malformed(const char* what) const {
        at_ - begin_);
 }
 
-uint64_t ProtoReader::varint() {
+uint64_t ProtoReader::long_varint() {
   uint64_t value;
   if (!read_varint(at_, end_, value)) malformed("a number is cut or too long");
   return value;
@@ -41,30 +41,6 @@ uint64_t ProtoReader::fixed(size_t bytes) {
   std::memcpy(&value, at_, bytes);
   at_ += bytes;
   return value;
-}
-
-bool ProtoReader::next(ProtoField& field) {
-  if (at_ == end_) return false;
-  const uint64_t tag = varint();
-  if (tag > UINT32_MAX || tag >> 3 == 0) malformed("a field number is out of range");
-  field.number = static_cast<uint32_t>(tag >> 3);
-  field.type = static_cast<WireType>(tag & 7);
-  field.value = 0;
-  field.bytes = {};
-  switch (field.type) {
-    case WireType::kVarint: field.value = varint(); break;
-    case WireType::kFixed64: field.value = fixed(8); break;
-    case WireType::kFixed32: field.value = fixed(4); break;
-    case WireType::kBytes: {
-      const uint64_t length = varint();
-      if (length > static_cast<size_t>(end_ - at_)) malformed("a field is longer than the message");
-      field.bytes = {at_, static_cast<size_t>(length)};
-      at_ += length;
-      break;
-    }
-    default: malformed("a group or an unknown kind of field");
-  }
-  return true;
 }
 
 bool PackedVarints::next(uint64_t& value) {

@@ -29,11 +29,38 @@ class ProtoReader {
 
   // Reads the next field; false at the end of the message. Fails on a malformed field and on groups, which no format
   // in use has.
-  bool next(ProtoField& field);
+  bool next(ProtoField& field) {
+    if (at_ == end_) return false;
+    const uint64_t tag = varint();
+    if (tag > UINT32_MAX || tag >> 3 == 0) malformed("a field number is out of range");
+    field.number = static_cast<uint32_t>(tag >> 3);
+    field.type = static_cast<WireType>(tag & 7);
+    field.value = 0;
+    field.bytes = {};
+    switch (field.type) {
+      case WireType::kVarint: field.value = varint(); break;
+      case WireType::kFixed64: field.value = fixed(8); break;
+      case WireType::kFixed32: field.value = fixed(4); break;
+      case WireType::kBytes: field.bytes = bytes(); break;
+      default: malformed("a group or an unknown kind of field");
+    }
+    return true;
+  }
 
  private:
-  uint64_t varint();
+  uint64_t varint() {
+    if (at_ != end_ && *at_ < 0x80) return *at_++;
+    return long_varint();
+  }
+  uint64_t long_varint();
   uint64_t fixed(size_t bytes);
+  std::span<const uint8_t> bytes() {
+    const uint64_t length = varint();
+    if (length > static_cast<size_t>(end_ - at_)) malformed("a field is longer than the message");
+    const uint8_t* first = at_;
+    at_ += length;
+    return {first, at_};
+  }
   [[noreturn]] void malformed(const char* what) const;
 
   const uint8_t* begin_;
