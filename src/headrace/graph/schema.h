@@ -62,8 +62,8 @@ class Schema {
 
   Schema& devices(std::vector<std::string> names);  // of "cpu", "gpu", "mixed"; default cpu and gpu
   Schema& outputs(int count);                       // default 1
-  // The number of outputs depends on arguments: it is `base` plus the value of the integer argument `arg`, or the length
-  // of the list of integers `arg`.
+  // The number of outputs depends on arguments: it is `base` plus the value of the integer argument `arg`, or the
+  // length of the list of integers `arg`.
   Schema& outputs_from_arg(int base, std::string arg);
   // The number of outputs is `count` of all constants, those not given at their default.
   Schema& outputs_from_args(int (*count)(const ArgMap& args));

@@ -19,21 +19,21 @@ class Cat : public SampleOperator {
   void infer(SampleContext& ctx) const override {
     const Sample& first = ctx.input(0);
     const int axis = join_axis(first);
+    int model = 0;  // the first with elements: the others have its extents
+    while (model + 1 < ctx.num_inputs() && ctx.input(model).volume() == 0) ++model;
     Sample& out = ctx.output(0);
     out.describe_as(first);
-    bool has_model = false;  // out.shape holds the extents that the others must have
+    out.shape = ctx.input(model).volume() > 0 ? ctx.input(model).shape : first.shape;
     int64_t extent = 0;
     for (int i = 0; i < ctx.num_inputs(); ++i) {
       const Sample& in = ctx.input(i);
       check(in.dtype == first.dtype && in.shape.ndim() == first.shape.ndim(),
             "[cat] input {}: expected {} with {} axes like input 0, got {} of shape {}", i, dtype_name(first.dtype),
             first.shape.ndim(), dtype_name(in.dtype), in.shape);
-      if (in.volume() == 0 && !fits(in.shape, first.shape, axis)) continue;
-      check(!has_model || fits(in.shape, out.shape, axis), "[cat] input {}: expected shape {} but for axis {}, got {}",
-            i, out.shape, axis, in.shape);
-      if (!has_model) out.shape = in.shape;
-      has_model = true;
-      extent += in.shape[axis];
+      const bool fitting = fits(in.shape, out.shape, axis);
+      check(fitting || in.volume() == 0, "[cat] input {}: expected shape {} but for axis {}, got {}", i, out.shape,
+            axis, in.shape);
+      if (fitting) extent += in.shape[axis];
     }
     out.shape[axis] = extent;
   }
