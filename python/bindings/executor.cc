@@ -1,0 +1,142 @@
+// The executor: feeding, running, waiting without the GIL, state.
+#include "exec/executor.h"
+
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+
+namespace headrace::python {
+namespace {
+
+constexpr std::chrono::milliseconds kSlice{50};  // of a wait, between two looks at pending signals
+
+// An instance of `type`, a subclass of Batch.
+nb::object wrap(nb::handle type, Ref<Batch> batch) {
+  nb::object wrapped = nb::inst_alloc(type);
+  new (nb::inst_ptr<PyBatch>(wrapped)) PyBatch{std::move(batch)};
+  nb::inst_mark_ready(wrapped);
+  return wrapped;
+}
+
+OnError on_error_from(std::string_view name) {
+  if (name == "raise") return OnError::kRaise;
+  if (name == "skip") return OnError::kSkip;
+  check_value(name == "zero", "on_error: expected \"raise\", \"skip\" or \"zero\", got \"{}\"", name);
+  return OnError::kZero;
+}
+
+void construct(Executor* self, nb::list graphs, int batch_size, int num_threads, int prefetch_queue_depth,
+               size_t memory_limit, std::string_view on_error, std::string primary_reader, bool exact_epochs,
+               bool set_affinity, std::string checkpoint) {
+  ExecutorOptions options;
+  options.batch_size = batch_size;
+  options.num_threads = num_threads;
+  options.prefetch_queue_depth = prefetch_queue_depth;
+  options.memory_limit = memory_limit;
+  options.on_error = on_error_from(on_error);
+  options.primary_reader = std::move(primary_reader);
+  options.exact_epochs = exact_epochs;
+  options.set_affinity = set_affinity;
+  options.checkpoint = std::move(checkpoint);
+  std::vector<Graph> plans;
+  for (nb::handle graph : graphs) plans.push_back(nb::cast<const Graph&>(graph));
+  const nb::gil_scoped_release release;
+  new (self) Executor(std::move(plans), registry(), std::move(options));
+}
+
+void feed(Executor& self, int plan, std::string_view node, const std::vector<PyBatch>& outputs) {
+  drop_released_objects();
+  std::vector<Ref<Batch>> batches;
+  for (const PyBatch& output : outputs) batches.push_back(output.batch);
+  self.feed(plan, node, std::move(batches));
+}
+
+PyBatch make_feed(const Executor& self, nb::handle data, std::string_view layout, bool copy) {
+  return {batch_from(data, layout, copy, self.pool())};
+}
+
+void wait_until_ready(Executor& self) {
+  if (self.wait(std::chrono::milliseconds(0))) return;
+  while (true) {
+    {
+      const nb::gil_scoped_release release;
+      if (self.wait(kSlice)) return;
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+// Per plan a tuple of instances of `batch_type`.
+nb::list take(Executor& self, nb::handle batch_type) {
+  wait_until_ready(self);
+  drop_released_objects();
+  IterationOutputs outputs = self.take();
+  nb::list plans;
+  for (auto& plan : outputs) {
+    nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(plan.size())));
+    for (size_t i = 0; i < plan.size(); ++i) {
+      PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), wrap(batch_type, std::move(plan[i])).release().ptr());
+    }
+    plans.append(std::move(tuple));
+  }
+  return plans;
+}
+
+nb::dict meta_dict(const ReaderMeta& meta) {
+  nb::dict dict;
+  dict["epoch_size"] = meta.epoch_size;
+  dict["epoch_size_padded"] = meta.epoch_size_padded;
+  dict["number_of_shards"] = meta.number_of_shards;
+  dict["shard_id"] = meta.shard_id;
+  dict["pad_last_batch"] = static_cast<int>(meta.pad_last_batch);
+  dict["stick_to_shard"] = static_cast<int>(meta.stick_to_shard);
+  return dict;
+}
+
+}  // namespace
+
+void bind_executor(nb::module_& m) {
+  nb::class_<Executor>(m, "Executor", "Runs the graphs of a group of pipelines. Used by one thread at a time.")
+      .def("__init__", &construct, nb::arg("graphs"), nb::kw_only(), nb::arg("batch_size"), nb::arg("num_threads"),
+           nb::arg("prefetch_queue_depth"), nb::arg("memory_limit"), nb::arg("on_error"), nb::arg("primary_reader"),
+           nb::arg("exact_epochs"), nb::arg("set_affinity"), nb::arg("checkpoint"))
+      .def("make_feed", &make_feed, nb::arg("data"), nb::arg("layout"), nb::arg("copy"),
+           "A batch in this executor's memory.")
+      .def("feed", &feed, nb::arg("plan"), nb::arg("node"), nb::arg("outputs"))
+      .def("feeds_waiting", &Executor::feeds_waiting, nb::arg("plan"), nb::arg("node"))
+      .def("start", &Executor::start, "Starts an iteration.")
+      .def_prop_ro("started", &Executor::started)
+      .def_prop_ro("delivered", &Executor::delivered)
+      .def_prop_ro("room_to_start", &Executor::room_to_start)
+      .def("take", &take, nb::arg("batch_type"),
+           "The outputs of the oldest iteration that was started: for each plan a tuple of `batch_type`, a subclass of "
+           "Batch. Waits; KeyboardInterrupt comes through.")
+      .def("reader_names", &Executor::reader_names, nb::arg("plan"))
+      .def(
+          "reader_meta",
+          [](const Executor& self, int plan, std::string_view reader) {
+            return meta_dict(self.reader_meta(plan, reader));
+          },
+          nb::arg("plan"), nb::arg("reader"))
+      .def("checkpoint", &Executor::checkpoint, "JSON: the state after the last iteration taken.")
+      .def("statistics", &Executor::statistics, "JSON.")
+      .def("set_tracing", &Executor::set_tracing, nb::arg("on"))
+      .def("trace", &Executor::trace, "The timeline as a Chrome/Perfetto trace (JSON).")
+      .def(
+          "memory",
+          [](const Executor& self) {
+            nb::dict memory;
+            memory["in_use"] = self.pool()->bytes_in_use();
+            memory["idle"] = self.pool()->bytes_idle();
+            memory["held_batches"] = self.pool()->held_batches();
+            memory["system_allocations"] = self.pool()->system_allocations();
+            return memory;
+          },
+          "Bytes of the pool in use and idle, batches that the program holds, calls to the system's allocator.")
+      .def(
+          "graph", [](const Executor& self, int plan) { return self.graph(plan); }, nb::arg("plan"),
+          "A copy of the plan's simplified graph.")
+      .def("close", &Executor::close, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace headrace::python

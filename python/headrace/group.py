@@ -1,0 +1,244 @@
+"""PipelineGroup: pipelines that one executor runs together, one for each local device or shard."""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import json
+import logging
+import os
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace import _core
+from headrace.pipeline_inputs import MissingFeed
+from headrace.tensors import TensorListCPU
+
+if TYPE_CHECKING:
+    from headrace.pipeline import Pipeline
+
+logger = logging.getLogger("headrace")
+
+_CHECKPOINT_FORMAT = "headrace-checkpoint"
+_open_groups: weakref.WeakSet[PipelineGroup] = weakref.WeakSet()
+
+
+class PipelineGroup:
+    """Runs pipelines in step: iteration k of all of them is started together, by one pool of threads.
+
+    A lone Pipeline is a group of one. The pipelines must agree in batch size, prefetch depth and checkpointing;
+    ``num_threads`` is the largest of theirs.
+
+    Args:
+        pipelines: with their outputs defined, not yet built.
+        primary_reader: name of the reader whose order keys random numbers; ``""``: the first one.
+        exact_epochs: readers fill the last batch of an epoch, and rows that only fill are flagged.
+    """
+
+    def __init__(self, pipelines: Sequence[Pipeline], *, primary_reader: str = "", exact_epochs: bool = False) -> None:
+        if not pipelines:
+            raise ValueError("PipelineGroup: no pipelines")
+        for pipeline in pipelines:
+            if pipeline._group is not None:
+                raise RuntimeError("PipelineGroup: a pipeline belongs to a group, or was built, already")
+        self.pipelines = list(pipelines)
+        self.iterator_state: Any = None
+        self._primary_reader = primary_reader
+        self._exact_epochs = exact_epochs
+        self._executor: _core.Executor | None = None
+        self._forked = False
+        first = self.pipelines[0]
+        for what in ("max_batch_size", "prefetch_queue_depth", "_enable_checkpointing"):
+            if any(getattr(pipeline, what) != getattr(first, what) for pipeline in self.pipelines):
+                raise ValueError(f"PipelineGroup: the pipelines must agree in {what.lstrip('_')}")
+        self.depth: int = first.prefetch_queue_depth
+        self.restored = False
+        # What happens when the iterations started so far have been taken: the end of data, or a source's exception.
+        self._event: BaseException | None = None
+        self._positions: collections.deque[list[list[int]]] = collections.deque()
+        self._delivered_position: list[list[int]] | None = None
+        for plan, pipeline in enumerate(self.pipelines):
+            pipeline._join(self, plan)
+
+    def build(self) -> PipelineGroup:
+        """Makes the graphs and operators, opens data sets, restores a checkpoint. Idempotent."""
+        if self._executor is not None:
+            return self
+        first = self.pipelines[0]
+        graphs = [pipeline._make_graph() for pipeline in self.pipelines]
+        saved = self._checkpoint_given()
+        self._executor = _core.Executor(
+            graphs,
+            batch_size=first.max_batch_size,
+            num_threads=max(pipeline.num_threads for pipeline in self.pipelines),
+            prefetch_queue_depth=self.depth,
+            memory_limit=first.memory_limit or 0,
+            on_error=first.on_error,
+            primary_reader=self._primary_reader,
+            exact_epochs=self._exact_epochs,
+            set_affinity=first.set_affinity,
+            checkpoint=json.dumps(saved["executor"]) if saved else "",
+        )
+        self._hooks = [pipeline for pipeline in self.pipelines if pipeline._overrides_iter_setup()]
+        self._fed = [pipeline for pipeline in self.pipelines if pipeline._inputs]
+        if saved:
+            self._restore(saved)
+        self._delivered_position = self._source_positions()
+        for pipeline in self.pipelines:
+            pipeline._finish_build()
+        _open_groups.add(self)
+        return self
+
+    @property
+    def executor(self) -> _core.Executor:
+        """The built executor. RuntimeError after close() and in a forked child."""
+        if self._forked:
+            raise RuntimeError(
+                "this pipeline was built before the process was forked and cannot be used in the child; build it "
+                'in the child, or start processes with the "spawn" method'
+            )
+        if self._executor is None:
+            raise RuntimeError("the pipeline is closed")
+        return self._executor
+
+    def run(self) -> list[tuple[TensorListCPU, ...]]:
+        """The next iteration: per pipeline a tuple of outputs. StopIteration at the end of a source's data."""
+        self.prefetch()
+        return self.take()
+
+    def prefetch(self) -> None:
+        """Starts iterations until ``prefetch_queue_depth`` are under way, fewer when memory_limit is near."""
+        executor = self.executor
+        under_way = executor.started - executor.delivered
+        while self._event is None and under_way < self.depth and (under_way == 0 or executor.room_to_start):
+            if not self._start(executor):
+                return
+            under_way += 1
+
+    def take(self) -> list[tuple[TensorListCPU, ...]]:
+        """Waits for the oldest iteration under way. Without one: the pending exception, StopIteration if none."""
+        executor = self.executor
+        if executor.started == executor.delivered:
+            self._raise_event()
+        if self._positions:
+            self._delivered_position = self._positions.popleft()
+        return executor.take(TensorListCPU)
+
+    def _raise_event(self) -> None:
+        event = self._event
+        if event is None:
+            raise RuntimeError("no iteration was started: call schedule_run() first")
+        if not isinstance(event, StopIteration):
+            self._event = None
+            raise event
+        raise StopIteration(*event.args)
+
+    def _start(self, executor: _core.Executor) -> bool:
+        """Starts one iteration, or records why it cannot start."""
+        if self._hooks or self._fed:
+            try:
+                for pipeline in self._hooks:
+                    pipeline.iter_setup()
+                feeds = [(pipeline, pipeline._inputs.collect(executor)) for pipeline in self._fed]
+            except MissingFeed:
+                raise
+            except Exception as error:
+                self._event = error
+                return False
+            for pipeline, batches in feeds:
+                for name, outputs in batches.items():
+                    executor.feed(pipeline._plan, name, outputs)
+            self._positions.append(self._source_positions())
+        executor.start()
+        return True
+
+    def reset(self) -> None:
+        """After the end of data: begins the next epoch of all sources. Otherwise nothing."""
+        if isinstance(self._event, StopIteration):
+            self._event = None
+            for pipeline in self._fed:
+                pipeline._inputs.reset()
+
+    def _source_positions(self) -> list[list[int]]:
+        return [pipeline._inputs.position() for pipeline in self.pipelines]
+
+    def checkpoint(self, iterator_state: Any = None) -> bytes:
+        """The state after the last iteration taken, as JSON. ``iterator_state``: kept in it for a framework's iterator.
+
+        RuntimeError unless the pipelines were made with ``enable_checkpointing=True``.
+        """
+        if not self.pipelines[0]._enable_checkpointing:
+            raise RuntimeError(
+                "Cannot save the checkpoint. The `enable_checkpointing` was not specified when creating the pipeline"
+            )
+        state = {
+            "format": _CHECKPOINT_FORMAT,
+            "version": 1,
+            "executor": json.loads(self.executor.checkpoint()),
+            "sources": self._delivered_position,
+            "iterator": iterator_state,
+        }
+        return json.dumps(state).encode()
+
+    def _checkpoint_given(self) -> dict[str, Any] | None:
+        given = self.pipelines[0]._checkpoint
+        if given is None:
+            return None
+        if not self.pipelines[0]._enable_checkpointing:
+            raise RuntimeError(
+                "Cannot restore the checkpoint. The `enable_checkpointing` was not specified when creating the pipeline"
+            )
+        try:
+            state = json.loads(given)
+        except (TypeError, ValueError) as error:
+            raise RuntimeError(f"checkpoint: expected the JSON that checkpoint() gave: {error}") from None
+        if not isinstance(state, dict) or state.get("format") != _CHECKPOINT_FORMAT:
+            raise RuntimeError("checkpoint: expected the JSON that checkpoint() gave; the field `format` differs")
+        if state.get("version") != 1:
+            raise RuntimeError(f"checkpoint: version {state.get('version')} is unknown, this headrace reads 1")
+        if len(state["sources"]) != len(self.pipelines):
+            raise RuntimeError(
+                f"checkpoint: `sources` is of a group of {len(state['sources'])} pipelines, this one has "
+                f"{len(self.pipelines)}"
+            )
+        return state
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        for pipeline, position in zip(self.pipelines, state["sources"], strict=True):
+            for name in pipeline._inputs.restore(position):
+                logger.warning(
+                    "external_source '%s' cannot go on where the checkpoint was taken: only callables with one "
+                    "argument can; it starts anew",
+                    name,
+                )
+        self.iterator_state = state.get("iterator")
+        self.restored = True
+
+    def close(self) -> None:
+        """Ends the workers and gives the memory back. Batches that were handed out stay valid. Idempotent."""
+        executor, self._executor = self._executor, None
+        if executor is not None and not self._forked:
+            executor.close()
+
+    def _after_fork(self) -> None:
+        # The child has none of the threads; the executor must not be destroyed there either, since that joins them.
+        self._forked = True
+        _left_in_parent.append(self._executor)
+
+
+_left_in_parent: list[Any] = []
+
+
+def _close_all() -> None:
+    for group in list(_open_groups):
+        group.close()
+
+
+def _mark_forked() -> None:
+    for group in list(_open_groups):
+        group._after_fork()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_mark_forked)

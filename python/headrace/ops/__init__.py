@@ -1,0 +1,67 @@
+"""Operators as classes: ``ops.Crop(crop=(224, 224))(images)``. Arguments may be given to either call.
+
+Every class is made from its operator's schema when first used.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from headrace import _core
+from headrace import external_source as _external_source
+from headrace import operator_docs as _docs
+from headrace import operator_modules as _modules
+from headrace.operator_call import call as _call
+from headrace.operator_call import split_arguments as _split_arguments
+from headrace.schemas import class_name as _class_name
+from headrace.schemas import find_schema as _find_schema
+
+
+class Operator:
+    """Base of the operator classes: keeps the arguments of the constructor for the calls.
+
+    Attributes:
+        device: "cpu", "gpu" or "mixed".
+    """
+
+    schema: _core.Schema
+
+    def __init__(self, *, device: str | None = None, name: str | None = None, **arguments: Any) -> None:
+        self.device = device
+        self._name = name
+        self._arguments = arguments
+        self._calls = 0
+        self._check(arguments)
+
+    def _check(self, arguments: dict[str, Any]) -> None:
+        required = {spec.name: 0 for spec in self.schema.args if spec.required and arguments.get(spec.name) is None}
+        given = {key: value for key, value in arguments.items() if key not in required}
+        if not required:
+            _split_arguments(self.schema, given)
+
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any:
+        name = name if name is not None else self._name
+        if name is not None and self._calls > 0:
+            name = f"{name}_{self._calls}"
+        self._calls += 1
+        return _call(self.schema, inputs, {**self._arguments, **arguments}, self.device, name)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._arguments.items())})"
+
+
+def _make(name: str) -> type[Operator]:
+    schema = _find_schema(name)
+    module = schema.name.rpartition(".")[0]
+    members = {
+        "schema": schema,
+        "__doc__": _docs.docstring(schema),
+        "__module__": "headrace.ops" + ("." + module if module else ""),
+    }
+    return type(_class_name(name), (Operator,), members)
+
+
+_modules.install(sys.modules[__name__], "ops", "", _make, {"ExternalSource": _external_source.ExternalSource})
+if _modules.SubmoduleFinder not in sys.meta_path:
+    sys.meta_path.append(_modules.SubmoduleFinder)  # type: ignore[arg-type]

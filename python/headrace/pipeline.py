@@ -1,0 +1,638 @@
+"""Pipeline: a graph of operators and the means to run it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import subprocess
+from typing import Any
+
+from headrace import _core, graph_builder, operator_call, types
+from headrace.data_node import DataNode
+from headrace.external_source import NodeSource
+from headrace.group import PipelineGroup
+from headrace.output_checks import OutputChecks
+from headrace.pipeline_inputs import PipelineInputs
+from headrace.sources import OutputCheck
+from headrace.tensors import TensorListCPU
+from headrace.threads import default_num_threads
+from headrace.types import PipelineAPIType
+
+logger = logging.getLogger("headrace")
+
+_FORMAT = "headrace-pipeline"
+_said_no_cuda = False
+
+
+class PipelineGraph(str):
+    """A pipeline's graph as Graphviz source; notebooks show it as a picture if the program ``dot`` is installed."""
+
+    def svg(self) -> str | None:
+        """The picture, or None without ``dot``."""
+        if shutil.which("dot") is None:
+            return None
+        return subprocess.run(["dot", "-Tsvg"], input=self, capture_output=True, text=True, check=True).stdout
+
+    def _repr_svg_(self) -> str | None:
+        return self.svg()
+
+
+def _positive(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"Pipeline: {name}: expected an integer, got {value!r}")
+    number = value.__index__()
+    if number < 1:
+        raise ValueError(f"Pipeline: {name}: expected at least 1, got {number}")
+    return number
+
+
+def _queue_depth(value: Any) -> int:
+    if isinstance(value, dict):
+        if set(value) != {"cpu_size", "gpu_size"}:
+            raise ValueError('prefetch_queue_depth: expected the keys "cpu_size" and "gpu_size"')
+        return max(_positive(f"prefetch_queue_depth[{key!r}]", size) for key, size in value.items())
+    return _positive("prefetch_queue_depth", value)
+
+
+def _note_device(device_id: int | None) -> None:
+    global _said_no_cuda
+    if device_id is not None and device_id != types.CPU_ONLY_DEVICE_ID and not _said_no_cuda:
+        _said_no_cuda = True
+        logger.warning("device_id=%s: there is no CUDA device; the graph runs on the CPU", device_id)
+
+
+class Pipeline:
+    """A data processing pipeline: define its graph, then :meth:`run` it.
+
+    Args:
+        batch_size: samples per batch, at least 1.
+        num_threads: worker threads; by default as many as the process may use cores.
+        device_id: CUDA device; None: CPU only. Without CUDA the same graph runs on the CPU.
+        seed: of all random numbers; None or -1: another one for each pipeline.
+        exec_pipelined: False: no prefetching, as with ``prefetch_queue_depth=1``.
+        prefetch_queue_depth: iterations under way at a time, at least 1.
+        set_affinity: pin each worker thread to a core.
+        enable_checkpointing, checkpoint: allow :meth:`checkpoint`, and go on where one was taken.
+        output_dtype, output_ndim, output_layout: what the outputs must be like, one for all or one for each; checked
+            at every run.
+        memory_limit: most bytes of host memory for batches; None: no limit.
+        on_error: what happens to a sample that an operator refuses: ``"raise"``, ``"skip"`` (another sample takes its
+            row) or ``"zero"`` (zeros).
+        exec_async, bytes_per_sample, max_streams, default_cuda_stream_priority, enable_memory_stats, py_num_workers,
+            py_start_method, py_callback_pickler, exec_dynamic, experimental_exec_dynamic, stream_policy, concurrency:
+            accepted for DALI's sake.
+    """
+
+    def __init__(
+        self,
+        batch_size: int | None = None,
+        num_threads: int | None = None,
+        device_id: int | None = None,
+        seed: int | None = None,
+        exec_pipelined: bool = True,
+        prefetch_queue_depth: int | dict[str, int] = 2,
+        exec_async: bool = True,
+        bytes_per_sample: int = 0,
+        set_affinity: bool = False,
+        max_streams: int | None = None,
+        default_cuda_stream_priority: int | None = None,
+        *,
+        enable_memory_stats: bool = False,
+        enable_checkpointing: bool = False,
+        checkpoint: bytes | str | None = None,
+        py_num_workers: int = 1,
+        py_start_method: str = "fork",
+        py_callback_pickler: Any = None,
+        output_dtype: Any = None,
+        output_ndim: Any = None,
+        output_layout: Any = None,
+        exec_dynamic: bool | None = None,
+        experimental_exec_dynamic: bool | None = None,
+        stream_policy: Any = None,
+        concurrency: Any = None,
+        memory_limit: int | None = None,
+        on_error: str = "raise",
+    ) -> None:
+        if batch_size is None:
+            raise ValueError("Pipeline: batch_size is missing")
+        self._batch_size = _positive("batch_size", batch_size)
+        self._num_threads = default_num_threads() if num_threads is None else _positive("num_threads", num_threads)
+        self._device_id = None if device_id == types.CPU_ONLY_DEVICE_ID else device_id
+        self._seed = graph_builder.as_seed(seed)
+        depth = _queue_depth(prefetch_queue_depth)
+        self._depth = depth if exec_pipelined else 1
+        self._given_depth = prefetch_queue_depth
+        self._exec_pipelined = exec_pipelined
+        self._exec_async = exec_async
+        self._bytes_per_sample = bytes_per_sample
+        self._set_affinity = set_affinity
+        self._max_streams = max_streams
+        self._stream_priority = default_cuda_stream_priority
+        self._enable_memory_stats = enable_memory_stats
+        self._enable_checkpointing = enable_checkpointing
+        self._checkpoint = checkpoint
+        self._py_num_workers = py_num_workers
+        self._py_start_method = py_start_method
+        self._exec_dynamic = exec_dynamic if exec_dynamic is not None else experimental_exec_dynamic
+        self._stream_policy = stream_policy
+        self._concurrency = concurrency
+        self._checks = OutputChecks(output_dtype, output_ndim, output_layout)
+        if on_error not in ("raise", "skip", "zero"):
+            raise ValueError(f'Pipeline: on_error: expected "raise", "skip" or "zero", got {on_error!r}')
+        self.memory_limit = memory_limit
+        self.on_error = on_error
+        self._instances: list[operator_call.OperatorInstance] = []
+        self._sinks: list[DataNode] = []
+        self._output_nodes: list[DataNode] | None = None
+        self._graph: _core.Graph | None = None
+        self._inputs = PipelineInputs({}, self._batch_size)
+        self._group: PipelineGroup | None = None
+        self._plan = 0
+        self._built = False
+        self._api: PipelineAPIType | None = None
+        self._api_check = True
+        self._conditionals = False
+        self._shared: tuple[TensorListCPU, ...] | None = None
+        _note_device(device_id)
+
+    # -- properties -------------------------------------------------------------------------------------------------
+
+    @property
+    def batch_size(self) -> int:
+        return self._batch_size
+
+    @property
+    def max_batch_size(self) -> int:
+        return self._batch_size
+
+    @property
+    def num_threads(self) -> int:
+        return self._num_threads
+
+    @property
+    def device_id(self) -> int | None:
+        return self._device_id
+
+    @property
+    def seed(self) -> int:
+        return self._seed
+
+    @property
+    def exec_pipelined(self) -> bool:
+        return self._exec_pipelined
+
+    @property
+    def exec_async(self) -> bool:
+        return self._exec_async
+
+    @property
+    def exec_separated(self) -> bool:
+        return isinstance(self._given_depth, dict)
+
+    @property
+    def exec_dynamic(self) -> bool:
+        return True if self._exec_dynamic is None else self._exec_dynamic
+
+    @property
+    def prefetch_queue_depth(self) -> int:
+        return self._depth
+
+    @property
+    def cpu_queue_size(self) -> int:
+        return self._given_depth["cpu_size"] if isinstance(self._given_depth, dict) else self._given_depth
+
+    @property
+    def gpu_queue_size(self) -> int:
+        return self._given_depth["gpu_size"] if isinstance(self._given_depth, dict) else self._given_depth
+
+    @property
+    def set_affinity(self) -> bool:
+        return self._set_affinity
+
+    @property
+    def max_streams(self) -> int | None:
+        return self._max_streams
+
+    @property
+    def default_cuda_stream_priority(self) -> int | None:
+        return self._stream_priority
+
+    @property
+    def enable_memory_stats(self) -> bool:
+        return self._enable_memory_stats
+
+    @property
+    def py_num_workers(self) -> int:
+        return self._py_num_workers
+
+    @property
+    def py_start_method(self) -> str:
+        return self._py_start_method
+
+    @property
+    def stream_policy(self) -> Any:
+        return self._stream_policy
+
+    @property
+    def concurrency(self) -> Any:
+        return self._concurrency
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs; builds the pipeline."""
+        self.build()
+        return len(self._graph_made().outputs())
+
+    @property
+    def is_restored_from_checkpoint(self) -> bool:
+        return self._group is not None and self._group.restored
+
+    def output_dtype(self) -> list[Any]:
+        """The declared element type of each output; None where not declared."""
+        return self._checks.dtypes(self.num_outputs)
+
+    def output_ndim(self) -> list[Any]:
+        """The declared number of axes of each output."""
+        return self._checks.ndims(self.num_outputs)
+
+    def output_layout(self) -> list[Any]:
+        """The declared layout of each output."""
+        return self._checks.layouts(self.num_outputs)
+
+    def output_stream(self) -> None:
+        """The CUDA stream of the outputs: none, since they are in host memory."""
+        return None
+
+    # -- definition -------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def current() -> Pipeline | None:
+        """The pipeline that nodes made now belong to."""
+        return operator_call.current_pipeline()
+
+    @staticmethod
+    def push_current(pipeline: Pipeline) -> None:
+        """Makes ``pipeline`` the current one until :meth:`pop_current`."""
+        operator_call.push_pipeline(pipeline)
+
+    @staticmethod
+    def pop_current() -> None:
+        operator_call.pop_pipeline()
+
+    def __enter__(self) -> Pipeline:
+        operator_call.push_pipeline(self)
+        return self
+
+    def __exit__(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
+        operator_call.pop_pipeline()
+
+    def define_graph(self) -> Any:
+        """Override it to define the graph in a subclass: makes nodes and returns those that are outputs."""
+        raise NotImplementedError(
+            "the pipeline has no outputs: override define_graph(), use `with pipeline: pipeline.set_outputs(...)`, "
+            "or pipeline_def"
+        )
+
+    def iter_setup(self) -> None:
+        """Override it to call feed_input(); called before each iteration is started. StopIteration ends the data."""
+
+    def set_outputs(self, *output_data_nodes: Any) -> None:
+        """Names the outputs: nodes, or constants. TypeError for containers, NotImplementedError for None."""
+        if self._group is not None:
+            raise RuntimeError("set_outputs: the pipeline was built already")
+        with self:
+            self._output_nodes = [graph_builder.output_node(value, i) for i, value in enumerate(output_data_nodes)]
+
+    def add_sink(self, edge: DataNode) -> None:
+        """Keeps a node in the graph although no output needs it."""
+        self._sinks.append(edge)
+
+    def _register(self, instance: operator_call.OperatorInstance) -> int:
+        self._instances.append(instance)
+        return len(self._instances) - 1
+
+    def _join(self, group: PipelineGroup, plan: int) -> None:
+        self._group = group
+        self._plan = plan
+
+    def _overrides_iter_setup(self) -> bool:
+        return type(self).iter_setup is not Pipeline.iter_setup
+
+    def _define(self, define_graph: Any = None) -> list[DataNode]:
+        """The output nodes; calls define_graph if they are not set."""
+        if self._output_nodes is None:
+            with self:
+                outputs = (define_graph or self.define_graph)()
+                outputs = tuple(outputs) if isinstance(outputs, list | tuple) else (outputs,)
+                self._output_nodes = [graph_builder.output_node(value, i) for i, value in enumerate(outputs)]
+        return self._output_nodes
+
+    def _make_graph(self, define_graph: Any = None) -> _core.Graph:
+        """The engine's graph, checked; made once."""
+        if self._graph is not None:
+            return self._graph
+        outputs = self._define(define_graph)
+        builder = graph_builder.GraphBuilder(self._seed)
+        for instance in graph_builder.needed_instances(outputs + self._sinks, self._instances):
+            builder.add(instance)
+        builder.graph.set_outputs([builder.edge(node) for node in outputs])
+        builder.graph.validate()
+        self._inputs = PipelineInputs(builder.sources, self._batch_size)
+        self._graph = builder.graph
+        return self._graph
+
+    def _graph_made(self) -> _core.Graph:
+        assert self._graph is not None
+        return self._graph
+
+    # -- running ----------------------------------------------------------------------------------------------------
+
+    def build(self) -> None:
+        """Makes the operators and opens the data sets; run() does it when needed. Idempotent."""
+        if not self._built:
+            (self._group or PipelineGroup([self])).build()
+
+    def _finish_build(self) -> None:
+        self._built = True
+
+    def _own_group(self) -> PipelineGroup:
+        """The group that runs this pipeline; RuntimeError if others run in it too."""
+        if not self._built:
+            self.build()
+        group = self._group
+        assert group is not None
+        if len(group.pipelines) > 1:
+            raise RuntimeError("the pipeline runs in a group with others; run the group or its iterator")
+        return group
+
+    def _use_api(self, api: PipelineAPIType) -> None:
+        if self._api is None:
+            self._api = api
+        elif self._api != api and self._api_check:
+            raise RuntimeError(f"Mixing pipeline API type. Currently used: {self._api}, but trying to use {api}")
+
+    def enable_api_check(self, enable: bool) -> None:
+        """Whether mixing run() with schedule_run() and its kin raises."""
+        self._api_check = enable
+
+    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> tuple[TensorListCPU, ...]:
+        """The outputs of the next iteration; waits for them.
+
+        Args:
+            cuda_stream: accepted without effect.
+            pipeline_inputs: data for external_source nodes by name, as for feed_input(); needs prefetch depth 1.
+
+        Raises StopIteration at the end of data, an operator's error with its class, an exception of a source as it is.
+        """
+        if self._api is not PipelineAPIType.BASIC:
+            self._use_api(PipelineAPIType.BASIC)
+        group = self._group
+        if group is None or not self._built or len(group.pipelines) > 1:
+            group = self._own_group()
+        if pipeline_inputs:
+            self._feed_named(pipeline_inputs)
+        group.prefetch()
+        outputs = group.take()[0]
+        if self._checks.needed:
+            self._checks.check(outputs)
+        return outputs
+
+    def _feed_named(self, inputs: dict[str, Any]) -> None:
+        if self._depth != 1:
+            raise RuntimeError(
+                "When using pipeline_inputs named arguments, either `prefetch_queue_depth` in Pipeline constructor "
+                "shall be set to 1 (for both devices) or `exec_pipelined` shall be set to False. Received: "
+                f"prefetch_queue_depth={self._given_depth}, exec_pipelined={self._exec_pipelined}."
+            )
+        for name, data in inputs.items():
+            self.feed_input(name, data)
+
+    def schedule_run(self) -> None:
+        """Starts iterations without waiting for results: as many as the prefetch depth allows."""
+        self._use_api(PipelineAPIType.SCHEDULED)
+        self._own_group().prefetch()
+
+    def share_outputs(self, cuda_stream: Any = None) -> tuple[TensorListCPU, ...]:
+        """The outputs of the oldest scheduled iteration. They stay valid as long as anyone holds them."""
+        self._use_api(PipelineAPIType.SCHEDULED)
+        outputs = self._own_group().take()[0]
+        if self._checks.needed:
+            self._checks.check(outputs)
+        self._shared = outputs
+        return outputs
+
+    def release_outputs(self) -> None:
+        """Lets go of the batches that share_outputs() gave."""
+        self._use_api(PipelineAPIType.SCHEDULED)
+        self._shared = None
+
+    def outputs(self, cuda_stream: Any = None) -> tuple[TensorListCPU, ...]:
+        """release_outputs(), then share_outputs()."""
+        self.release_outputs()
+        return self.share_outputs(cuda_stream)
+
+    def empty(self) -> bool:
+        """No iteration is under way."""
+        if self._group is None or self._group._executor is None:
+            return True
+        executor = self._group.executor
+        return executor.started == executor.delivered
+
+    def reset(self) -> None:
+        """After the end of data: the sources begin their next epoch. Before the end it does nothing."""
+        if self._group is not None:
+            self._group.reset()
+
+    def start_py_workers(self) -> None:
+        """Accepted for DALI's sake: sources are called on the thread that runs the pipeline."""
+
+    def external_source_shm_statistics(self) -> dict[str, list[int]]:
+        """Shared memory of source workers: none."""
+        return {"capacities": [], "per_sample_capacities": []}
+
+    def feed_input(
+        self,
+        data_node: DataNode | str,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,
+        use_copy_kernel: bool = False,
+    ) -> None:
+        """Gives the next batch to an external_source node without a source.
+
+        Args:
+            data_node: the node or its name.
+            data: an array with a leading batch axis, a list of arrays, or a TensorList.
+            layout: of the samples; by default the node's.
+            cuda_stream, use_copy_kernel: accepted without effect.
+
+        Raises KeyError for an unknown name, RuntimeError if the node has a source or the batch is too large.
+        """
+        if not self._built:
+            self.build()
+        name = data_node.name if isinstance(data_node, DataNode) else data_node
+        if not isinstance(name, str):
+            raise TypeError(f"feed_input: expected a DataNode or a name, got {data_node!r}")
+        assert self._group is not None
+        node = self._inputs.node(name)
+        batch = self._inputs.convert(self._group.executor, node, 0, data, layout)
+        self._inputs.append(name, batch)
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Batches that have to be fed in before the first run."""
+        self.build()
+        self._inputs.node(input_name)
+        return self._depth
+
+    # -- readers ----------------------------------------------------------------------------------------------------
+
+    def reader_meta(self, name: str | None = None) -> dict[str, Any]:
+        """What is known of a reader, or of all by name: epoch_size, epoch_size_padded, number_of_shards, shard_id,
+        pad_last_batch, stick_to_shard. RuntimeError for an unknown name."""
+        self.build()
+        assert self._group is not None
+        executor = self._group.executor
+        names = executor.reader_names(self._plan)
+        if name is None:
+            return {reader: executor.reader_meta(self._plan, reader) for reader in names}
+        if name not in names:
+            raise RuntimeError(f"Operator {name} not found or does not expose valid metadata. Readers: {names}")
+        return executor.reader_meta(self._plan, name)
+
+    def epoch_size(self, name: str | None = None) -> Any:
+        """Samples in the data set of a reader, or of all readers by name."""
+        if name is not None:
+            return self.reader_meta(name)["epoch_size"]
+        return {reader: meta["epoch_size"] for reader, meta in self.reader_meta().items()}
+
+    # -- state ------------------------------------------------------------------------------------------------------
+
+    def checkpoint(self, filename: str | None = None) -> bytes:
+        """The state after the last iteration handed out, as JSON; also written to ``filename``.
+
+        Give it to the constructor of an equal pipeline as ``checkpoint``. Needs ``enable_checkpointing=True``.
+        """
+        if not self._enable_checkpointing:
+            raise RuntimeError(
+                "Cannot save the checkpoint. The `enable_checkpointing` was not specified when creating the pipeline"
+            )
+        state = self._own_group().checkpoint()
+        if filename is not None:
+            with open(filename, "wb") as file:
+                file.write(state)
+        return state
+
+    def serialize(self, define_graph: Any = None, filename: str | None = None) -> bytes:
+        """The graph and the pipeline's parameters as JSON; also written to ``filename``.
+
+        Python sources are not part of it: after deserialize() such nodes are fed by feed_input().
+        """
+        graph = json.loads(self._make_graph(define_graph).to_json())
+        text = json.dumps({"format": _FORMAT, "version": 1, "parameters": self._parameters(), "graph": graph}).encode()
+        if filename is not None:
+            with open(filename, "wb") as file:
+                file.write(text)
+        return text
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "batch_size": self._batch_size,
+            "num_threads": self._num_threads,
+            "device_id": self._device_id,
+            "seed": self._seed,
+            "exec_pipelined": self._exec_pipelined,
+            "prefetch_queue_depth": self._given_depth,
+            "exec_async": self._exec_async,
+            "set_affinity": self._set_affinity,
+            "enable_checkpointing": self._enable_checkpointing,
+            "memory_limit": self.memory_limit,
+            "on_error": self.on_error,
+            **self._checks.parameters(),
+        }
+
+    @classmethod
+    def deserialize(
+        cls, serialized_pipeline: bytes | str | None = None, filename: str | None = None, **kwargs: Any
+    ) -> Pipeline:
+        """A pipeline from what serialize() gave; keyword arguments override its parameters."""
+        if (serialized_pipeline is None) == (filename is None):
+            raise ValueError("deserialize: give either serialized_pipeline or filename")
+        if filename is not None:
+            with open(filename, "rb") as file:
+                serialized_pipeline = file.read()
+        try:
+            data = json.loads(serialized_pipeline)  # type: ignore[arg-type]
+            valid = data["format"] == _FORMAT and data["version"] == 1
+        except (TypeError, ValueError, KeyError):
+            valid = False
+        if not valid:
+            raise RuntimeError("deserialize: expected the JSON that Pipeline.serialize() gave")
+        pipeline = Pipeline(**{**data["parameters"], **kwargs})
+        pipeline._adopt(_core.Graph.from_json(json.dumps(data["graph"])))
+        return pipeline
+
+    def _adopt(self, graph: _core.Graph) -> None:
+        self._graph = graph
+        fed = [node for node in graph.nodes() if node["op"] == "external_source"]
+        self._inputs = PipelineInputs(
+            {
+                node["name"]: NodeSource(
+                    node["name"], None, [OutputCheck(node["name"], None, None, None)] * node["num_outputs"]
+                )
+                for node in fed
+            },
+            self._batch_size,
+        )
+
+    def deserialize_and_build(self, serialized_pipeline: bytes | str) -> None:
+        """Takes over the graph of a serialised pipeline, and builds."""
+        self._adopt(Pipeline.deserialize(serialized_pipeline)._graph_made())
+        self.build()
+
+    def graph(self) -> PipelineGraph:
+        """The graph as a picture: text in Graphviz's language that notebooks show as SVG if ``dot`` is installed."""
+        return PipelineGraph(self._make_graph().to_dot())
+
+    def save_graph_to_dot_file(
+        self, filename: str, *, show_tensors: bool = False, show_ids: Any = None, use_colors: bool = False
+    ) -> None:
+        """Writes the graph in Graphviz's language; the options are accepted without effect."""
+        with open(filename, "w") as file:
+            file.write(self._make_graph().to_dot())
+
+    def statistics(self) -> dict[str, Any]:
+        """Per node samples, seconds and bytes; queue depths; memory; which stage bounds the throughput."""
+        self.build()
+        assert self._group is not None
+        executor = self._group.executor
+        return {**json.loads(executor.statistics()), "pool": executor.memory()}
+
+    def executor_statistics(self) -> dict[str, Any]:
+        """Statistics of each node by name, if the pipeline was made with ``enable_memory_stats=True``; else empty."""
+        return self.statistics() if self._enable_memory_stats else {}
+
+    def start_trace(self) -> None:
+        """Begins to record a timeline for :meth:`trace`."""
+        self.build()
+        assert self._group is not None
+        self._group.executor.set_tracing(True)
+
+    def trace(self, path: str) -> None:
+        """Writes the timeline recorded since start_trace(), for https://ui.perfetto.dev or chrome://tracing."""
+        self.build()
+        assert self._group is not None
+        with open(path, "w") as file:
+            file.write(self._group.executor.trace())
+
+    def close(self) -> None:
+        """Ends the threads and gives the memory back; batches that were handed out stay valid. Idempotent."""
+        if self._group is not None:
+            self._group.close()
+
+    def __repr__(self) -> str:
+        state = "defined" if not self._built else "closed" if self._group and not self._group._executor else "built"
+        return (
+            f"<{type(self).__name__}: batch_size={self._batch_size}, num_threads={self._num_threads}, "
+            f"device_id={self._device_id}, prefetch_queue_depth={self._depth}, {state}>"
+        )
