@@ -11,6 +11,7 @@
 #include <jerror.h>
 
 #include "codecs/format_decoder.h"
+#include "codecs/jpeg_lossless.h"
 #include "codecs/pixel_convert.h"
 
 namespace headrace {
@@ -114,6 +115,9 @@ class JpegDecoder final : public FormatDecoder {
       ~Reset() { jpeg_abort_decompress(cinfo); }
     } reset{&cinfo_};
     if (run(header, options, sink)) return;
+    if (error_.code == JERR_SOF_UNSUPPORTED && is_lossless_jpeg(bytes)) {
+      return decode_lossless_jpeg(bytes, header, sink, lossless_planes_);
+    }
     if (is_unsupported(error_.code)) fail(ErrorKind::kUnsupported, "JPEG: {}", error_.message);
     fail(ErrorKind::kRuntime, "JPEG: {}", error_.message);
   }
@@ -201,6 +205,7 @@ class JpegDecoder final : public FormatDecoder {
   jpeg_progress_mgr progress_{};
   int first_column_ = 0;  // image column that libjpeg's rows begin with
   std::vector<uint8_t> rows_;
+  std::vector<uint16_t> lossless_planes_;
 };
 
 }  // namespace
