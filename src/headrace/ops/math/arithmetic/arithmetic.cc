@@ -11,8 +11,8 @@
 #include <limits>
 
 #include "graph/registry.h"
-#include "ops/math/arithmetic/broadcast.h"
-#include "ops/math/arithmetic/operand_tiles.h"
+#include "kernels/cpu/operand_tiles.h"
+#include "ops/math/arithmetic/evaluation.h"
 
 namespace headrace {
 namespace {

@@ -1,7 +1,7 @@
 // Bitwise functions and shifts.
 #include <type_traits>
 
-#include "ops/math/arithmetic/tile_kernel.h"
+#include "ops/math/arithmetic/kernels.h"
 
 namespace headrace {
 namespace {

@@ -1,7 +1,7 @@
 // Comparisons. Integers of different signedness compare by their mathematical values.
 #include <utility>
 
-#include "ops/math/arithmetic/tile_kernel.h"
+#include "ops/math/arithmetic/kernels.h"
 
 namespace headrace {
 namespace {

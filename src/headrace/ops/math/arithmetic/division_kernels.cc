@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/error.h"
-#include "ops/math/arithmetic/tile_kernel.h"
+#include "ops/math/arithmetic/kernels.h"
 
 namespace headrace {
 namespace {

@@ -3,11 +3,10 @@
 
 #include <span>
 
-#include "ops/math/arithmetic/tile_kernel.h"
+#include "kernels/cpu/broadcast.h"
+#include "ops/math/arithmetic/kernels.h"
 
 namespace headrace {
-
-constexpr int kMaxOperands = 3;
 
 struct Evaluation {
   TileKernel kernel = nullptr;

@@ -1,5 +1,5 @@
 // Minimum, maximum, clamp. A NaN on the left gives the right operand; on the right it is the result.
-#include "ops/math/arithmetic/tile_kernel.h"
+#include "ops/math/arithmetic/kernels.h"
 
 namespace headrace {
 namespace {

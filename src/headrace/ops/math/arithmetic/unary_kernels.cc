@@ -1,7 +1,7 @@
 // Functions of one real number.
 #include <cmath>
 
-#include "ops/math/arithmetic/tile_kernel.h"
+#include "ops/math/arithmetic/kernels.h"
 
 namespace headrace {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "ops/math/arithmetic/tile_kernel.h"
+#include "ops/math/arithmetic/kernels.h"
 
 namespace headrace {
 namespace {

@@ -5,9 +5,10 @@
 #include <span>
 
 #include "core/shape.h"
-#include "ops/math/arithmetic/evaluation.h"
 
 namespace headrace {
+
+constexpr int kMaxOperands = 3;
 
 struct Broadcast {
   static constexpr int kMaxGroups = 6;

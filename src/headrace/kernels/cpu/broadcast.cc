@@ -1,5 +1,5 @@
 // Broadcasting.
-#include "ops/math/arithmetic/broadcast.h"
+#include "kernels/cpu/broadcast.h"
 
 #include <algorithm>
 #include <string>
@@ -30,7 +30,7 @@ Shape broadcast_shape(std::span<const Shape> operands) {
     for (const Shape& operand : operands) {
       const int64_t own = aligned_extent(operand, axis, ndim);
       check(own == 1 || extent == 1 || own == extent,
-            "[arithmetic] shapes {} can't be broadcast: extents must be equal or 1, counted from the last axis",
+            "operands: shapes {} can't be broadcast: extents must be equal or 1, counted from the last axis",
             list(operands));
       if (own != 1) extent = own;
     }
@@ -51,7 +51,7 @@ Broadcast merge_axes(std::span<const Shape> operands, const Shape& shape) {
     for (int i = 0; i < count; ++i) repeated |= (aligned_extent(operands[i], axis, ndim) == 1 ? 1u : 0u) << i;
     if (merged.groups == 0 || repeated != inner_repeated) {
       check(merged.groups < Broadcast::kMaxGroups,
-            "[arithmetic] shapes {}: at most {} groups of axes can alternate in being broadcast; reshape or expand the "
+            "operands: shapes {}: at most {} groups of axes can alternate in being broadcast; reshape or expand the "
             "operands first",
             list(operands), Broadcast::kMaxGroups);
       const int group = merged.groups++;

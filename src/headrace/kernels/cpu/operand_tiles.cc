@@ -1,8 +1,10 @@
 // OperandTiles: conversion, expansion of repeated operands, gathering.
-#include "ops/math/arithmetic/operand_tiles.h"
+#include "kernels/cpu/operand_tiles.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "kernels/cpu/tile_kernel.h"
 
 namespace headrace {
 namespace {
@@ -38,7 +40,7 @@ OperandTiles::Conversion OperandTiles::find_conversion(DType from, DType to) {
   if (unsigned_of(from) == unsigned_of(to)) return nullptr;
   if (from == DType::kFloat32) return convert_tile<float, double>;
   Conversion found = nullptr;
-  visit_dtype(from == DType::kBool ? DType::kUInt8 : from, IntegerTypes(), "[arithmetic] operands",
+  visit_dtype(from == DType::kBool ? DType::kUInt8 : from, IntegerTypes(), "operands",
               [&]<typename T>() { found = conversion_from<T>(unsigned_of(to)); });
   return found;
 }

@@ -5,7 +5,7 @@
 
 #include "core/arena.h"
 #include "core/sample.h"
-#include "ops/math/arithmetic/broadcast.h"
+#include "kernels/cpu/broadcast.h"
 
 namespace headrace {
 
