@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/normalize_row.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/reverse_pixels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headrace {
@@ -131,43 +132,6 @@ struct Pattern {
     }
   }
 };
-
-using ByteTag = hn::CappedTag<uint8_t, 16>;
-using ByteVec = hn::Vec<ByteTag>;
-constexpr ByteTag kBytes;
-
-// Indices that turn a vector of bytes around.
-HWY_INLINE ByteVec reversed_bytes() {
-  const ByteVec last = hn::Set(kBytes, static_cast<uint8_t>(hn::Lanes(kBytes) - 1));
-  return hn::Sub(last, hn::Iota(kBytes, 0));
-}
-
-// Pixels of three bytes in reverse order; `in` is the row's last pixel.
-void reverse_pixels3(const uint8_t* in, uint8_t* out, int64_t pixels) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kBytes));
-  const ByteVec turn = reversed_bytes();
-  int64_t i = 0;
-  for (; i + lanes <= pixels; i += lanes) {
-    ByteVec a, b, c;
-    hn::LoadInterleaved3(kBytes, in - 3 * (i + lanes - 1), a, b, c);
-    hn::StoreInterleaved3(hn::TableLookupBytes(a, turn), hn::TableLookupBytes(b, turn), hn::TableLookupBytes(c, turn),
-                          kBytes, out + 3 * i);
-  }
-  for (; i < pixels; ++i) {
-    for (int64_t c = 0; c < 3; ++c) out[3 * i + c] = in[-3 * i + c];
-  }
-}
-
-// Bytes in reverse order; `in` is the last one.
-void reverse_bytes(const uint8_t* in, uint8_t* out, int64_t n) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kBytes));
-  const ByteVec turn = reversed_bytes();
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::TableLookupBytes(hn::LoadU(kBytes, in - i - lanes + 1), turn), kBytes, out + i);
-  }
-  for (; i < n; ++i) out[i] = in[-i];
-}
 
 // Splits pixels of three bytes into three runs that lie `stride` apart.
 void split_pixels3(const uint8_t* in, uint8_t* out, int64_t stride, int64_t pixels) {

@@ -75,7 +75,8 @@ Window CropWindow::operator()(const SampleContext& ctx, const Shape& shape, cons
     const float place = position(ctx, axis);
     if (!(extent >= 1.0f)) continue;
     window.extent[i] = static_cast<int64_t>(extent);
-    const float anchor = place * static_cast<float>(shape[i] - window.extent[i]);
+    // In double, as DALI does: 0.7f * 5 is below 3.5 there, but not in float.
+    const double anchor = static_cast<double>(place) * static_cast<double>(shape[i] - window.extent[i]);
     window.anchor[i] = static_cast<int64_t>(truncate_ ? anchor : std::round(anchor));
   }
   return window;

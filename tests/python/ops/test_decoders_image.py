@@ -1,0 +1,98 @@
+"""Image decoders and peek_image_shape: golden values, Pillow as oracle, damaged files."""
+
+import io
+
+import golden
+import numpy as np
+import pytest
+from PIL import Image
+
+from headrace import fn, pipeline_def, types
+
+RNG = np.random.default_rng(7)
+
+
+@golden.cases("decoders_image", "decoders_image_crop", "decoders_image_slice", "peek_image_shape")
+def test_golden(case):
+    golden.check(case)
+
+
+def encode(array, kind="JPEG", **options):
+    file = io.BytesIO()
+    Image.fromarray(array).save(file, kind, **options)
+    return np.frombuffer(file.getvalue(), np.uint8)
+
+
+def smooth(height, width, channels=3):
+    y, x, c = np.mgrid[:height, :width, :channels]
+    return ((np.sin(x / 7 + c) + np.cos(y / 5 - c)) * 60 + 127).astype(np.uint8)
+
+
+def run(graph, *files):
+    @pipeline_def(batch_size=len(files), num_threads=2, device_id=None)
+    def pipe():
+        return graph(fn.external_source([list(files)], cycle=True))
+
+    (out,) = pipe().run()
+    return [np.array(sample) for sample in out]
+
+
+@pytest.mark.parametrize("sampling", [0, 1, 2])
+@pytest.mark.parametrize("progressive", [False, True])
+def test_jpeg_equals_pillow(sampling, progressive):
+    files = [
+        encode(smooth(h, w), subsampling=sampling, progressive=progressive) for h, w in [(37, 53), (1, 1), (64, 16)]
+    ]
+    for image, file in zip(run(fn.decoders.image, *files), files, strict=True):
+        np.testing.assert_array_equal(image, np.asarray(Image.open(io.BytesIO(file.tobytes()))))
+
+
+def test_png_is_exact():
+    image = RNG.integers(0, 255, (13, 17, 3), np.uint8)
+    np.testing.assert_array_equal(run(fn.decoders.image, encode(image, "PNG"))[0], image)
+    bgr = run(lambda x: fn.decoders.image(x, output_type=types.BGR), encode(image, "PNG"))[0]
+    np.testing.assert_array_equal(bgr, image[..., ::-1])
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_windows_equal_the_decoded_image(kind):
+    file = encode(smooth(47, 61), kind)
+    whole = run(fn.decoders.image, file)[0]
+    crop = run(lambda x: fn.decoders.image_crop(x, crop=[20, 31], crop_pos_x=0.3, crop_pos_y=0.9), file)[0]
+    np.testing.assert_array_equal(crop, whole[24:44, 9:40])
+    part = run(lambda x: fn.decoders.image_slice(x, start=[5, 7], shape=[30, 11]), file)[0]
+    np.testing.assert_array_equal(part, whole[7:18, 5:35])
+    anchor, shape = np.float32([0.5, 0.25]), np.float32([0.25, 0.5])
+    part = run(lambda x: fn.decoders.image_slice(x, anchor, shape), file)[0]
+    np.testing.assert_array_equal(part, whole[12:35, 31:46])
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+@pytest.mark.parametrize("cut", [0, 1, 30, 0.5])
+def test_cut_files_are_errors_and_the_next_is_good(kind, cut):
+    good = encode(smooth(40, 40), kind)
+    bad = good[: int(cut * len(good)) if isinstance(cut, float) else cut]
+    with pytest.raises(RuntimeError, match="decoders.image"):
+        run(fn.decoders.image, good, bad)
+    assert run(fn.decoders.image, good)[0].shape == (40, 40, 3)
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (lambda x: fn.decoders.image(x, dtype=types.FLOAT16), "dtype: expected UINT8"),
+        (lambda x: fn.decoders.image_crop(x, crop=[90, 9]), "reaches beyond the input"),
+        (lambda x: fn.decoders.image_slice(x, start=[0], shape=[1], axes=[2]), "height and width only"),
+        (lambda x: fn.peek_image_shape(x, dtype=types.UINT8), "unsupported type"),
+        (lambda x: fn.decoders.image(fn.cast(x, dtype=types.INT32)), "expected an encoded file"),
+    ],
+)
+def test_messages(graph, message):
+    with pytest.raises(RuntimeError, match=message):
+        run(graph, encode(smooth(8, 8)))
+
+
+def test_peek_tells_the_channels():
+    gray = encode(smooth(5, 7, 1)[..., 0])
+    assert run(fn.peek_image_shape, gray)[0].tolist() == [5, 7, 3]
+    assert run(lambda x: fn.peek_image_shape(x, image_type=types.ANY_DATA), gray)[0].tolist() == [5, 7, 1]
