@@ -1,0 +1,112 @@
+"""One measurement of whatever `nvidia.dali` resolves to, printed as JSON. benchmarks/run.py calls it; see there.
+
+    python measure.py ROW LMDB_FOLDER THREADS SECONDS
+"""
+
+import json
+import resource
+import sys
+import time
+
+PROCESS_START = time.perf_counter()
+
+
+def _mnist_pipeline(folder, threads, batch_size=50):
+    import nvidia.dali.fn as fn
+    from nvidia.dali import pipeline_def, types
+
+    @pipeline_def(batch_size=batch_size, num_threads=threads, device_id=None, seed=1)
+    def pipeline():
+        jpegs, labels = fn.readers.caffe2(path=folder, random_shuffle=True, name="reader")
+        images = fn.decoders.image(jpegs, output_type=types.GRAY)
+        images = fn.crop_mirror_normalize(images, dtype=types.FLOAT, std=[255.0])
+        return fn.reshape(images, shape=[-1]), fn.one_hot(labels, num_classes=10)
+
+    pipe = pipeline()
+    pipe.build()
+    return pipe
+
+
+def _trivial_pipeline(threads, batch_size):
+    import nvidia.dali.fn as fn
+    from nvidia.dali import pipeline_def
+
+    @pipeline_def(batch_size=batch_size, num_threads=threads, device_id=None, seed=1)
+    def pipeline():
+        return fn.random.coin_flip()
+
+    pipe = pipeline()
+    pipe.build()
+    return pipe
+
+
+def _seconds_per_run(pipe, seconds):
+    for _ in range(20):
+        pipe.run()
+    runs, begin = 0, time.perf_counter()
+    while True:
+        for _ in range(10):
+            pipe.run()
+        runs += 10
+        elapsed = time.perf_counter() - begin
+        if elapsed > seconds:
+            return elapsed / runs
+
+
+def mnist(folder, threads, seconds):
+    """Samples per second of `pipe.run()`, batch 50."""
+    return 50 / _seconds_per_run(_mnist_pipeline(folder, threads), seconds)
+
+
+def trivial_batch(folder, threads, seconds):
+    """Microseconds per batch of a pipeline that flips one coin, batch 1."""
+    return 1e6 * _seconds_per_run(_trivial_pipeline(threads, 1), seconds)
+
+
+def trivial_sample(folder, threads, seconds):
+    """Microseconds per further sample of that pipeline: batch 1,001 against batch 1."""
+    small = _seconds_per_run(_trivial_pipeline(threads, 1), seconds / 2)
+    large = _seconds_per_run(_trivial_pipeline(threads, 1001), seconds / 2)
+    return 1e6 * (large - small) / 1000
+
+
+def first_batch(folder, threads, seconds):
+    """Seconds from before the import to the first batch."""
+    _mnist_pipeline(folder, threads).run()
+    return time.perf_counter() - PROCESS_START
+
+
+def peak_memory(folder, threads, seconds):
+    """MB of resident memory at the peak, after 200 batches."""
+    pipe = _mnist_pipeline(folder, threads)
+    for _ in range(200):
+        pipe.run()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def jax_next(folder, threads, seconds):
+    """Microseconds of next() of the JAX iterator while batches are ready: the hand-over alone, batch 50."""
+    from nvidia.dali.plugin.jax import DALIGenericIterator
+
+    iterator = DALIGenericIterator([_mnist_pipeline(folder, threads)], ["images", "labels"], reader_name="reader")
+    for _ in range(20):
+        next(iterator)
+    spent, count, begin = 0.0, 0, time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        time.sleep(0.004)  # so that the prefetched batch is ready
+        before = time.perf_counter()
+        try:
+            next(iterator)
+        except StopIteration:
+            iterator.reset()
+            continue
+        spent += time.perf_counter() - before
+        count += 1
+    return 1e6 * spent / count
+
+
+ROWS = {row.__name__: row for row in (mnist, trivial_batch, trivial_sample, first_batch, peak_memory, jax_next)}
+
+if __name__ == "__main__":
+    name, folder, threads, seconds = sys.argv[1:]
+    print(json.dumps(ROWS[name](folder, int(threads), float(seconds))))
