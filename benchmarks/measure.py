@@ -1,6 +1,6 @@
 """One measurement of whatever `nvidia.dali` resolves to, printed as JSON. benchmarks/run.py calls it; see there.
 
-    python measure.py ROW LMDB_FOLDER THREADS SECONDS
+python measure.py ROW LMDB_FOLDER THREADS SECONDS
 """
 
 import json

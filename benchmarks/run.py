@@ -1,7 +1,7 @@
 """`make bench`: headrace beside DALI, the same script on the same cores, alternating; writes benchmarks/README.md.
 
-DALI comes from PyPI into a virtual environment of its own (build/dali). Every figure is the median of ROUNDS runs, each a
-process of its own; the ratio is the median of the ratios of neighbouring runs, so that it holds on a noisy machine.
+DALI comes from PyPI into a virtual environment of its own (build/dali). Every figure is the median of ROUNDS runs, each
+a process of its own; the ratio is the median of the ratios of neighbouring runs, so that it holds on a noisy machine.
 """
 
 import argparse
@@ -108,9 +108,13 @@ def main() -> None:
             name: statistics.median(values) for name, values in runs.items()
         }
         results.append(entry)
-        print(f"{title:<45} {figure(entry['headrace']):>10} {figure(entry['DALI']):>10} {unit:<10} {entry['ratio']:.2f} x")
+        print(
+            f"{title:<45} {figure(entry['headrace']):>10} {figure(entry['DALI']):>10} {unit:<10} {entry['ratio']:.2f} x"
+        )
     machine = f"{cpu_name()}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
-    options.output.write_text(json.dumps({"machine": machine, "rounds": options.rounds, "rows": results}, indent=1) + "\n")
+    options.output.write_text(
+        json.dumps({"machine": machine, "rounds": options.rounds, "rows": results}, indent=1) + "\n"
+    )
 
 
 if __name__ == "__main__":

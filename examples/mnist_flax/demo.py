@@ -68,12 +68,13 @@ def main() -> None:
     print(f"MNIST from {source}, training on {jax.devices()[0].device_kind}")
     folder = write_databases(source)
     accuracies: list[float] = []
-    state = None
+    trained = None
     for state, accuracy in train.train_on_one_device(str(folder), EPOCHS, watch=with_progress):
+        trained = state
         accuracies.append(accuracy)
         print(f"Epoch {len(accuracies) - 1}: accuracy {accuracy:.4f}", flush=True)
     picture = OUTPUT / "mnist.png"
-    save_picture(state, folder, accuracies, picture)
+    save_picture(trained, folder, accuracies, picture)
     print(f"saved {picture}")
 
 

@@ -18,6 +18,7 @@ void bind_graph(nb::module_& m);
 void bind_tensor(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_executor(nb::module_& m);
+void bind_records(nb::module_& m);
 
 // All operators of this build. Never destroyed, since batches may outlive the interpreter.
 const Registry& registry();

@@ -51,5 +51,6 @@ NB_MODULE(_core, m) {
   bind_tensor(m);
   bind_batch(m);
   bind_executor(m);
+  bind_records(m);
   m.def("build_info", &build_info, "How this module was built: version, compiler, back ends.");
 }

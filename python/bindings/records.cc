@@ -48,9 +48,10 @@ void bind_records(nb::module_& m) {
       });
   nb::class_<LmdbWriter>(m, "LmdbWriter", "Writes one new LMDB; keys come in ascending order.")
       .def(nb::init<std::string>(), nb::arg("folder"))
-      .def("append", [](LmdbWriter& writer, const nb::bytes& key, const nb::bytes& value) {
-        writer.append({key.c_str(), key.size()}, bytes_of(value));
-      })
+      .def("append",
+           [](LmdbWriter& writer, const nb::bytes& key, const nb::bytes& value) {
+             writer.append({key.c_str(), key.size()}, bytes_of(value));
+           })
       .def("commit", &LmdbWriter::commit, nb::call_guard<nb::gil_scoped_release>());
   m.def("caffe2_record", &caffe2_record, nb::arg("encoded_image"), nb::arg("label"),
         "The bytes of a Caffe2 record with an encoded image and an integer label.");

@@ -119,7 +119,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("kind", choices=("mnist", "folder"), help="mnist: four IDX .gz files; folder: class folders")
     parser.add_argument("source", help="the folder to read")
     parser.add_argument("output", help="the folder to write (mnist: with training and testing in it)")
-    parser.add_argument("--to", choices=("caffe2-lmdb",), default="caffe2-lmdb", help="the format (default: %(default)s)")
+    parser.add_argument(
+        "--to", choices=("caffe2-lmdb",), default="caffe2-lmdb", help="the format (default: %(default)s)"
+    )
     parser.add_argument("--limit", type=int, help="at most so many records of each part")
-    parser.add_argument("--image-format", choices=("jpeg", "png"), default="jpeg", help="how MNIST's images are encoded")
+    parser.add_argument(
+        "--image-format", choices=("jpeg", "png"), default="jpeg", help="how MNIST's images are encoded"
+    )
     parser.set_defaults(run=run)

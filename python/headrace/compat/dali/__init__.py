@@ -43,7 +43,7 @@ def install(*, shadow: bool = False, children: bool = True) -> None:
         raise ImportError("headrace.compat.dali: DALI is installed here; install(shadow=True) hides it")
     sys.meta_path.insert(0, AliasFinder())
     sys.meta_path.append(EmptyNamespaceFinder())
-    operator_call.set_display_prefix("nvidia.dali")
+    operator_call.display_prefix = "nvidia.dali"
     if children:
         os.environ[ENVIRONMENT_VARIABLE] = "1"
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
