@@ -91,8 +91,10 @@ void check_plausible_size(std::string_view format, int64_t width, int64_t height
 ImageHeader read_image_header(Bytes bytes) {
   const ImageFormat format = detect_image_format(bytes);
   check(!bytes.empty(), "image decoder: the data is empty");
-  check(format != ImageFormat::kUnknown, "image decoder: {} bytes of no known image format (they begin with {})",
-        bytes.size(), first_bytes(bytes));
+  if (format == ImageFormat::kUnknown) {
+    fail(ErrorKind::kRuntime, "image decoder: {} bytes of no known image format (they begin with {})", bytes.size(),
+         first_bytes(bytes));
+  }
   if (format == ImageFormat::kGif) fail(ErrorKind::kUnsupported, "image decoder: GIF is not supported");
   ImageHeader header = usable_entry(format).read_header(bytes);
   header.format = format;

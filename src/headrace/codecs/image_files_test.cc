@@ -175,7 +175,7 @@ TEST(ImageFiles, HeadersStateWhatAnyGives) {
     const char* name;
     ImageFormat format;
     int channels, orientation;
-  } kHeaders[] = {
+  } headers[] = {
       {"rgb.bmp", ImageFormat::kBmp, 3, 1},
       {"rgba.bmp", ImageFormat::kBmp, 3, 1},
       {"narrow.pbm", ImageFormat::kPnm, 1, 1},
@@ -190,7 +190,7 @@ TEST(ImageFiles, HeadersStateWhatAnyGives) {
       {"jpg-cmyk-1.jpg", ImageFormat::kJpeg, 3, 1},
       {"empty_gps_ifd.jpg", ImageFormat::kJpeg, 3, 6},
   };
-  for (const auto& expected : kHeaders) {
+  for (const auto& expected : headers) {
     const ByteVector bytes = test_file(expected.name);
     if (!is_built(bytes)) continue;
     const ImageHeader header = read_image_header(bytes);

@@ -12,6 +12,7 @@
 
 #include "codecs/format_decoder.h"
 #include "codecs/jpeg_lossless.h"
+#include "codecs/jpeg_memory.h"
 #include "codecs/pixel_convert.h"
 
 namespace headrace {
@@ -25,6 +26,8 @@ constexpr int kMargin = 16;
 constexpr int kMaxScans = 200;
 
 constexpr int kRowsAtOnce = 16;
+
+constexpr JOCTET kEndMarker[2] = {0xff, JPEG_EOI};
 
 struct ErrorManager {
   jpeg_error_mgr base;  // first, so that cinfo->err can be cast
@@ -60,9 +63,8 @@ void ignore_source(j_decompress_ptr) {}
 
 // The data has ended: libjpeg gets an end-of-image marker. If it still needs bits it says so (JWRN_HIT_MARKER).
 boolean end_of_bytes(j_decompress_ptr cinfo) {
-  static const JOCTET kEnd[2] = {0xff, JPEG_EOI};
-  cinfo->src->next_input_byte = kEnd;
-  cinfo->src->bytes_in_buffer = sizeof kEnd;
+  cinfo->src->next_input_byte = kEndMarker;
+  cinfo->src->bytes_in_buffer = sizeof kEndMarker;
   reinterpret_cast<Source*>(cinfo->src)->ran_out = true;
   return TRUE;
 }
@@ -94,6 +96,7 @@ class JpegDecoder final : public FormatDecoder {
     // Only a version mismatch of the library or lack of memory can fail here.
     if (setjmp(error_.escape)) fail(ErrorKind::kInternal, "JPEG: {}", error_.message);
     jpeg_create_decompress(&cinfo_);
+    memory_.install(reinterpret_cast<j_common_ptr>(&cinfo_));
     source_.base.init_source = ignore_source;
     source_.base.term_source = ignore_source;
     source_.base.fill_input_buffer = end_of_bytes;
@@ -199,6 +202,7 @@ class JpegDecoder final : public FormatDecoder {
     }
   }
 
+  JpegMemory memory_;
   jpeg_decompress_struct cinfo_{};
   ErrorManager error_{};
   Source source_{};

@@ -56,6 +56,7 @@ std::vector<uint16_t> test_samples(const PngKind& kind, int width, int height) {
 
 std::vector<png_color> test_palette(int depth) {
   std::vector<png_color> palette;
+  palette.reserve(size_t{1} << depth);
   for (int i = 0; i < 1 << depth; ++i) {
     palette.push_back(
         {static_cast<png_byte>(i * 7 + 1), static_cast<png_byte>(255 - i), static_cast<png_byte>(i * 31)});
@@ -103,6 +104,7 @@ ByteVector encode_png(const PngKind& kind, int width, int height, const PngLayou
   ByteVector image(samples.size() * size);
   for (size_t i = 0; i < samples.size(); ++i) std::memcpy(&image[i * size], &samples[i], size);
   std::vector<png_bytep> rows;
+  rows.reserve(static_cast<size_t>(height));
   for (int y = 0; y < height; ++y) rows.push_back(&image[static_cast<size_t>(y) * per_row * size]);
   png_write_image(png, rows.data());
   png_write_end(png, info);
