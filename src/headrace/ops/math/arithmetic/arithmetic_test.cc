@@ -346,6 +346,14 @@ TEST(Arithmetic, DividesIntegersOrSaysWhyNot) {
   }
 }
 
+TEST(Arithmetic, Squares) {
+  const TestTensor i16 = TestTensor::of<int16_t>({3}, {-3, 300, 181}), two = TestTensor::of<int16_t>({1}, {2});
+  EXPECT_THAT(arithmetic("pow", 2).run({i16, two})[0].values<int16_t>(), ElementsAre(9, 24464, 32761));
+  const TestTensor f32 = TestTensor::of<float>({2}, {-1.5f, 3}), exponents = TestTensor::of<float>({2}, {2, 3});
+  EXPECT_THAT(arithmetic("pow", 2).run({f32, two})[0].values<float>(), ElementsAre(2.25f, 9));
+  EXPECT_THAT(arithmetic("pow", 2).run({f32, exponents})[0].values<float>(), ElementsAre(2.25f, 27));
+}
+
 TEST(Arithmetic, NaNFollowsTheOrderOfOperands) {
   const float nan = std::nanf("");
   const TestTensor a = TestTensor::of<float>({2}, {nan, 1}), b = TestTensor::of<float>({2}, {1, nan});

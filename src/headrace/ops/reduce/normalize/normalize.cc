@@ -4,6 +4,7 @@
 
 #include "core/convert.h"
 #include "graph/registry.h"
+#include "kernels/cpu/normalize_row.h"
 #include "kernels/cpu/operand_tiles.h"
 #include "kernels/cpu/tile_kernel.h"
 #include "ops/reduce/accumulate.h"
@@ -68,11 +69,38 @@ class Normalization {
 
   // out = (in - mean) * factor + shift, the parameters broadcast from `kept`.
   void apply(const Sample& in, const Shape& kept, const Parameters& parameters, const Sample& out, Arena& arena) const {
-    const int64_t volume = in.volume();
-    if (volume == 0) return;
+    if (in.volume() == 0) return;
     const std::array<Shape, 3> shapes = {in.shape, kept, kept};
     const Broadcast broadcast = merge_axes(shapes, in.shape);
-    Sample means = floats(parameters.means.data(), kept), factors = floats(parameters.factors.data(), kept);
+    const int64_t channels = broadcast.period(1);
+    const NormalizeRowFn normalize_row = find_normalize_row(in.dtype, out.dtype);
+    if (normalize_row && channels > 0 && channels <= kMaxChannels) {
+      normalize_row({.in = in.data,
+                     .out = out.data,
+                     .pixels = in.volume() / channels,
+                     .channels = channels,
+                     .in_pixel = channels,
+                     .out_pixel = channels,
+                     .mean = parameters.means.data(),
+                     .factor = parameters.factors.data(),
+                     .shift = shift_});
+    } else {
+      apply_in_tiles(in, kept, broadcast, parameters, out, arena);
+    }
+  }
+
+  const AxesArg axes;
+
+ private:
+  // Up to here parameters that repeat are a matter of channels, for which there is a kernel.
+  static constexpr int64_t kMaxChannels = 16;
+
+  void apply_in_tiles(const Sample& in, const Shape& kept, const Broadcast& broadcast, const Parameters& parameters,
+                      const Sample& out, Arena& arena) const {
+    static const TileKernel normalize_tile = vector_kernel<float, float, float, float>(
+        [](float x, float mean, float factor) { return (x - mean) * factor; });
+    const int64_t volume = in.volume();
+    const Sample means = floats(parameters.means.data(), kept), factors = floats(parameters.factors.data(), kept);
     OperandTiles values(in, 0, broadcast, volume, DType::kFloat32, arena);
     OperandTiles mean_tiles(means, 1, broadcast, volume, DType::kFloat32, arena);
     OperandTiles factor_tiles(factors, 2, broadcast, volume, DType::kFloat32, arena);
@@ -81,24 +109,13 @@ class Normalization {
       const int64_t count = std::min(kTileSize, volume - offset);
       uint8_t* to = out.as<uint8_t>() + static_cast<size_t>(offset) * dtype_size(out.dtype);
       const void* operands[] = {values.at(offset, count), mean_tiles.at(offset, count), factor_tiles.at(offset, count)};
-      void* result = tile ? static_cast<void*>(tile) : to;
-      normalize_tile()(result, operands, count);
-      add_shift(static_cast<float*>(result), count);
+      float* result = tile ? tile : reinterpret_cast<float*>(to);
+      normalize_tile(result, operands, count);
+      for (int64_t i = 0; shift_ != 0 && i < count; ++i) result[i] += shift_;
       if (tile) convert_array(tile, DType::kFloat32, to, out.dtype, count);
     }
   }
 
-  const AxesArg axes;
-
- private:
-  static TileKernel normalize_tile() {
-    static const TileKernel kernel = vector_kernel<float, float, float, float>(
-        [](float x, float mean, float factor) { return (x - mean) * factor; });
-    return kernel;
-  }
-  void add_shift(float* values, int64_t count) const {
-    for (int64_t i = 0; shift_ != 0 && i < count; ++i) values[i] += shift_;
-  }
   static Sample floats(float* data, const Shape& shape) {
     Sample sample;
     sample.data = data;
