@@ -1,4 +1,4 @@
-// random.beta: numbers with a beta distribution, as ratios of gamma-distributed ones.
+// random.beta: numbers with a beta distribution.
 #include <cmath>
 
 #include "graph/registry.h"
@@ -17,14 +17,9 @@ double normal(RandomStream& random) {
   return normal_pair_of(a, random.next_u64()).first;
 }
 
-// Logarithm of a gamma-distributed number: tiny shapes give numbers that no double holds, but their logarithms do.
+// A gamma-distributed number; shape >= 1.
 // Source: G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000).
-double log_gamma_draw(RandomStream& random, double shape) {
-  double log_boost = 0;
-  if (shape < 1) {
-    log_boost = fixed_log(open_uniform(random)) / shape;
-    shape += 1;
-  }
+double gamma_draw(RandomStream& random, double shape) {
   const double d = shape - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
   while (true) {
@@ -33,14 +28,37 @@ double log_gamma_draw(RandomStream& random, double shape) {
     const double u = open_uniform(random);
     if (root <= 0) continue;
     const double v = root * root * root;
-    if (fixed_log(u) < 0.5 * x * x + d - d * v + d * fixed_log(v)) return fixed_log(d * v) + log_boost;
+    const double square = x * x;
+    if (u < 1 - 0.0331 * square * square) return d * v;
+    if (fixed_log(u) < 0.5 * square + d - d * v + d * fixed_log(v)) return d * v;
+  }
+}
+
+// The ratio of gamma-distributed numbers. One of a shape below 1 is one of shape + 1 times u^(1 / shape); only the
+// logarithm of that factor is sure to be a number.
+double beta_by_gamma(RandomStream& random, double alpha, double beta) {
+  const double log_a = alpha < 1 ? fixed_log(open_uniform(random)) / alpha : 0;
+  const double log_b = beta < 1 ? fixed_log(open_uniform(random)) / beta : 0;
+  const double a = gamma_draw(random, alpha < 1 ? alpha + 1 : alpha);
+  const double b = gamma_draw(random, beta < 1 ? beta + 1 : beta);
+  return 1 / (1 + b / a * fixed_exp(log_b - log_a));
+}
+
+// Fast where both shapes are at most 1. Source: M. D. Joehnk, "Erzeugung von betaverteilten und gammaverteilten
+// Zufallszahlen", Metrika 8 (1964).
+double beta_by_powers(RandomStream& random, double alpha, double beta) {
+  while (true) {
+    const double log_x = fixed_log(open_uniform(random)) / alpha;
+    const double log_y = fixed_log(open_uniform(random)) / beta;
+    const double x = fixed_exp(log_x);
+    const double y = fixed_exp(log_y);
+    if (x + y > 1) continue;
+    return x + y > 0 ? x / (x + y) : 1 / (1 + fixed_exp(log_y - log_x));
   }
 }
 
 double beta_draw(RandomStream random, double alpha, double beta) {
-  const double log_a = log_gamma_draw(random, alpha);
-  const double log_b = log_gamma_draw(random, beta);
-  return 1 / (1 + fixed_exp(log_b - log_a));
+  return alpha <= 1 && beta <= 1 ? beta_by_powers(random, alpha, beta) : beta_by_gamma(random, alpha, beta);
 }
 
 class Beta : public SampleOperator {
