@@ -32,7 +32,8 @@ SliceWindow::SliceWindow(const OpSpec& spec)
       axis_names_(spec.get_layout("axis_names")),
       normalized_anchor_(spec.get_bool("normalized_anchor")),
       normalized_shape_(spec.get_bool("normalized_shape")) {
-  check(spec.num_inputs != 2, "[{}]: expected the inputs data, anchor and extent, or data alone, got two inputs", name_);
+  check(spec.num_inputs != 2, "[{}]: expected the inputs data, anchor and extent, or data alone, got two inputs",
+        name_);
   const int starts = start_.given() + rel_start_.given();
   const int ends = end_.given() + shape_.given() + rel_end_.given() + rel_shape_.given();
   check(starts <= 1, "[{}] start: expected start or rel_start, got both", name_);
@@ -126,8 +127,8 @@ void SliceWindow::from_inputs(const SampleContext& ctx, const Shape& shape, cons
   const Sample& anchors = ctx.input(1);
   const Sample& extents = ctx.input(2);
   for (const Sample* s : {&anchors, &extents}) {
-    check(s->volume() == axes.count, "[{}]: expected anchor and extent with a number for each of {} axes, got {}", name_,
-          axes.count, s->shape);
+    check(s->volume() == axes.count, "[{}]: expected anchor and extent with a number for each of {} axes, got {}",
+          name_, axes.count, s->shape);
   }
   const auto read = [&](const Sample& sample, int i, bool normalized, int64_t extent) {
     double value = 0;
@@ -147,8 +148,7 @@ void SliceWindow::from_inputs(const SampleContext& ctx, const Shape& shape, cons
     const double anchor = read(anchors, i, normalized_anchor_, shape[axis]);
     const double extent = read(extents, i, normalized_shape_, shape[axis]);
     check(extent >= 0 && std::abs(anchor) < 0x1p31 && extent < 0x1p31,
-          "[{}] extent: expected 0 or more, got anchor {} and extent {} along axis {}", name_, anchor,
-          extent, axis);
+          "[{}] extent: expected 0 or more, got anchor {} and extent {} along axis {}", name_, anchor, extent, axis);
     window.anchor[axis] = static_cast<int64_t>(std::round(anchor));
     window.extent[axis] = static_cast<int64_t>(std::round(static_cast<float>(anchor + extent))) - window.anchor[axis];
   }
