@@ -162,7 +162,7 @@ template <typename T> struct Normal {
 template <typename Kind>
 HWY_INLINE void fill(const RandomStream& stream, int64_t first, typename Kind::Element* out, int64_t count) {
   using T = typename Kind::Element;
-  constexpr int kWidth = sizeof(T) / sizeof(uint32_t);  // words per element
+  constexpr int kWidth = sizeof(T) / 4;  // words per element
   constexpr int kElements = kWords / kWidth;
   HWY_ALIGN uint32_t words[kWords];
   uint32_t block = static_cast<uint32_t>(first * kWidth / 4);
