@@ -67,6 +67,22 @@ def test_windows_equal_the_decoded_image(kind):
     np.testing.assert_array_equal(part, whole[12:35, 31:46])
 
 
+def test_random_crop_is_that_of_the_generator():
+    files = [encode(smooth(47 + i, 61)) for i in range(8)]
+
+    @pipeline_def(batch_size=8, num_threads=2, device_id=None)
+    def pipe():
+        file = fn.external_source([files], cycle=True)
+        anchor, shape = fn.random_crop_generator(fn.peek_image_shape(file), seed=11)
+        image = fn.slice(fn.decoders.image(file), anchor, shape, axis_names="HW")
+        return fn.decoders.image_random_crop(file, seed=11), image
+
+    windows, wanted = pipe().run()
+    assert len({np.array(w).shape for w in windows}) > 1
+    for window, part in zip(windows, wanted, strict=True):
+        np.testing.assert_array_equal(np.array(window), np.array(part))
+
+
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 @pytest.mark.parametrize("cut", [0, 1, 30, 0.5])
 def test_cut_files_are_errors_and_the_next_is_good(kind, cut):
