@@ -260,6 +260,18 @@ TEST(Jpeg, ScalesToTheTypeAsked) {
   }
 }
 
+TEST(Jpeg, FastDctIsOffBySomeLevelsOnly) {
+  ImageDecoder decoder;
+  const ByteVector bytes = encode_jpeg({"420", 3, 2, 2}, 63, 47);
+  const ByteVector exact = decode(decoder, bytes);
+  const ByteVector fast = decode(decoder, bytes, {.use_fast_idct = true});
+  int worst = 0;
+  for (size_t i = 0; i < exact.size(); ++i) worst = std::max(worst, std::abs(exact[i] - fast[i]));
+  EXPECT_GT(worst, 0);
+  EXPECT_LE(worst, 12);
+  EXPECT_EQ(decode(decoder, bytes), exact) << "the option stuck to the decoder";
+}
+
 TEST(Jpeg, RegionOutsideTheImageIsAnError) {
   ImageDecoder decoder;
   const ByteVector bytes = encode_jpeg({"444"}, 16, 8);
