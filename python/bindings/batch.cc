@@ -158,6 +158,8 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("_is_dense", [](const PyBatch& self) { return self.batch->is_uniform(); })
       .def("_shapes", &shapes)
       .def("_describe", &describe, nb::arg("dtype"), nb::arg("layout"), "Changes element type and layout.")
+      .def(
+          "_assign", [](PyBatch& self, const PyBatch& other) { self = other; }, nb::arg("other"))
       .def("_sample_ids", &sample_ids, "(epoch, position, index) of each row; None if no pipeline made the batch.")
       .def("_row_status", &row_status, "One byte per row: 0 good, 1 substituted, 2 zeroed; None as for sample ids.")
       .def_static("_broadcast", &broadcast, nb::arg("tensor"), nb::arg("size"));

@@ -55,8 +55,11 @@ void bind_schema(nb::module_& m) {
   nb::class_<Schema>(m, "Schema", "The declaration of an operator.")
       .def_prop_ro("name", &Schema::name)
       .def_prop_ro("doc", [](const Schema& self) { return self.doc(); })
-      .def_prop_ro("args", [](const Schema& self) { return nb::cast(self.args(), nb::rv_policy::copy); })
-      .def_prop_ro("inputs", &inputs_of, "List of (name, doc, layouts, optional).")
+      .def_prop_ro(
+          "args", [](const Schema& self) { return nb::cast(self.args(), nb::rv_policy::copy); },
+          nb::sig("def args(self) -> list[ArgSpec]"))
+      .def_prop_ro("inputs", &inputs_of, nb::sig("def inputs(self) -> list[tuple[str, str, list[str], bool]]"),
+                   "List of (name, doc, layouts, optional).")
       .def_prop_ro("min_inputs", &Schema::min_inputs)
       .def_prop_ro("max_inputs", &Schema::max_inputs)
       .def_prop_ro("devices", [](const Schema& self) { return self.devices(); })
@@ -85,7 +88,7 @@ void bind_schema(nb::module_& m) {
         for (const auto& entry : registry().entries()) list.append(nb::cast(&entry.schema, nb::rv_policy::reference));
         return list;
       },
-      "The schemas of all operators.");
+      nb::sig("def schemas() -> list[Schema]"), "The schemas of all operators.");
 }
 
 }  // namespace headrace::python

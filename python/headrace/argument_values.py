@@ -80,5 +80,5 @@ def convert(value: Any, type_name: str) -> Any:
     element_type = type_name.removesuffix("_list")
     scalar = _SCALARS[element_type]
     if element_type == type_name:
-        return scalar(value)
+        return scalar(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
     return [scalar(element) for element in _elements(value)]

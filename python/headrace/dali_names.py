@@ -28,7 +28,7 @@ DALI_OPERATORS = frozenset(
     tfrecord_reader to_decibels transform_translation transforms.combine transforms.crop transforms.rotation
     transforms.scale transforms.shear transforms.translation transpose uniform video_reader video_reader_resize
     warp_affine water zeros zeros_like
-    """.split()
+    """.split()  # noqa: SIM905
 )
 
 DALI_MODULES = frozenset(name.rpartition(".")[0] for name in DALI_OPERATORS) - {""}

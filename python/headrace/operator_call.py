@@ -136,6 +136,14 @@ def _check_not_node(value: Any, spec: _core.ArgSpec, display_name: str) -> None:
         )
 
 
+def check_names(schema: _core.Schema, given: dict[str, Any]) -> None:
+    """KeyError if an argument is not the operator's."""
+    specs = arg_specs(schema.name)
+    for name in given:
+        if name not in specs:
+            raise KeyError(f'Argument "{name}" is not defined for operator "{schema_name(schema.name)}".')
+
+
 def split_arguments(schema: _core.Schema, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, DataNode]]:
     """Constants (converted) and nodes among an operator's keyword arguments. None means not given.
 
@@ -145,10 +153,9 @@ def split_arguments(schema: _core.Schema, given: dict[str, Any]) -> tuple[dict[s
     display_name = f"{display_prefix}.fn.{schema.name}"
     args: dict[str, Any] = {}
     tensor_args: dict[str, DataNode] = {}
+    check_names(schema, given)
     for name, value in given.items():
-        spec = specs.get(name)
-        if spec is None:
-            raise KeyError(f'Argument "{name}" is not defined for operator "{schema_name(schema.name)}".')
+        spec = specs[name]
         if value is None or spec.ignored:
             continue
         if spec.renamed_to:

@@ -35,6 +35,13 @@ def _known_to_dali(face: str) -> set[str]:
     return paths | set(DALI_MODULES)
 
 
+def _children(path: str) -> list[str]:
+    """Modules directly below a path: those that DALI has, so that importing them asks no schema."""
+    prefix = path + "." if path else ""
+    below = {name[len(prefix) :] for name in DALI_MODULES if name.startswith(prefix)}
+    return sorted({name.partition(".")[0] for name in below})
+
+
 def install(
     module: python_types.ModuleType, face: str, path: str, make: Callable[[str], Any], handwritten: dict[str, Any]
 ) -> None:
@@ -55,8 +62,6 @@ def install(
             value: Any = handwritten[full]
         elif full in _paths(face):
             value = make(_paths(face)[full])
-        elif full in submodules() | set(DALI_MODULES):
-            value = _submodule(module, face, full, make, handwritten)
         elif name.startswith("__"):
             raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
         else:
@@ -68,6 +73,8 @@ def install(
         below = {p[len(prefix) :] for p in [*_paths(face), *handwritten, *submodules()] if p.startswith(prefix)}
         return sorted(name for name in below if "." not in name and name and not name.startswith("_"))
 
+    for child in _children(path):
+        setattr(module, child, _submodule(module, face, prefix + child, make, handwritten))
     module.__getattr__ = get  # type: ignore[method-assign]
     module.__dir__ = names  # type: ignore[method-assign]
     module.__all__ = LazyNames(names)  # type: ignore[attr-defined]
@@ -102,31 +109,3 @@ def _submodule(
     install(module, face, path, make, handwritten)
     sys.modules[module.__name__] = module
     return module
-
-
-class SubmoduleFinder:
-    """Lets ``import headrace.fn.readers`` find the modules that :func:`install` makes."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
-        for face in ("headrace.fn", "headrace.ops"):
-            if name.startswith(face + ".") and face in sys.modules:
-                module: Any = sys.modules[face]
-                for part in name[len(face) + 1 :].split("."):
-                    module = module.__dict__.get(part) or module.__getattr__(part)
-                if isinstance(module, python_types.ModuleType):
-                    from importlib.machinery import ModuleSpec
-
-                    return ModuleSpec(name, _ExistingLoader(module), is_package=True)
-        return None
-
-
-class _ExistingLoader:
-    def __init__(self, module: python_types.ModuleType) -> None:
-        self._module = module
-
-    def create_module(self, spec: Any) -> python_types.ModuleType:
-        return self._module
-
-    def exec_module(self, module: python_types.ModuleType) -> None:
-        pass

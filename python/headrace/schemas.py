@@ -33,7 +33,7 @@ _WORDS = {"coco": "COCO", "mxnet": "MXNet", "mfcc": "MFCC", "rms": "RMS", "bbox"
 
 
 def class_name(name: str) -> str:
-    """The name of an operator's class: ``readers.caffe2`` -> ``Caffe2``, ``crop_mirror_normalize`` -> ``CropMirrorNormalize``."""
+    """The name of an operator's class: ``readers.caffe2`` -> ``Caffe2``, ``one_hot`` -> ``OneHot``."""
     stem = name.rpartition(".")[2]
     hidden = "_" if stem.startswith("_") else ""
     words = stem.strip("_").split("_")
@@ -46,7 +46,6 @@ def schema_name(name: str) -> str:
     return (module + dot).replace(".", "__") + class_name(name)
 
 
-# Modules below `fn` that exist whether or not this build has operators in them.
 def submodules() -> set[str]:
     """Dotted names of the modules below ``fn`` and ``ops``: ``readers``, ``io``, ``io.file``."""
     names: set[str] = set()

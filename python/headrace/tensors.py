@@ -19,8 +19,8 @@ def _as_array(tensor: _core.Tensor) -> np.ndarray:
     if tensor._dtype == types.BFLOAT16:
         bits = _core.Tensor(tensor)
         bits._describe(types.UINT16, tensor._shape, "")
-        return np.asarray(memoryview(bits)).view(types.to_numpy_type(types.BFLOAT16))
-    return np.asarray(memoryview(tensor))  # type: ignore[arg-type]
+        return _as_array(bits).view(types.to_numpy_type(types.BFLOAT16))
+    return np.asarray(memoryview(tensor))  # type: ignore[arg-type]  # the buffer protocol has no name in 3.11
 
 
 def _pointer(target: Any) -> int:
@@ -259,7 +259,7 @@ class TensorListCPU(_core.Batch):
 
     def reset(self) -> None:
         """Lets the samples go: the list is empty afterwards."""
-        _core.Batch.__init__(self, [], "", False)
+        self._assign(_core.Batch([], "", False))
 
     def source_info(self, index: int) -> str:
         """The file or key that a sample was read from; ``""`` if unknown."""

@@ -17,7 +17,8 @@ class _NamedNumber(enum.IntEnum):
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
 
-    __format__ = object.__format__
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self), format_spec)
 
 
 class DALIDataType(_NamedNumber):
@@ -313,7 +314,7 @@ class ScalarConstant:
     def __repr__(self) -> str:
         return f"{self.value}:{self.dtype}"
 
-    def _arithmetic(self, function: str, other: Any, reflected: bool = False) -> Any:
+    def _arithmetic(self, function: str, other: Any, reflected: Any = False) -> Any:
         from headrace.data_node import DataNode, arithmetic
 
         if not isinstance(other, DataNode):
@@ -321,7 +322,7 @@ class ScalarConstant:
         return arithmetic(function, *((other, self) if reflected else (self, other)))
 
 
-def _scalar_of(value: bool | int | float, dtype: DALIDataType) -> bool | int | float:
+def _scalar_of(value: float, dtype: DALIDataType) -> float:
     if dtype == BOOL:
         return bool(value)
     if dtype in (FLOAT16, FLOAT, FLOAT64):
@@ -344,7 +345,7 @@ def _add_operators() -> None:
         setattr(ScalarConstant, f"__{method}__", forward)
         if method not in ("eq", "ne", "lt", "le", "gt", "ge"):
             setattr(ScalarConstant, f"__r{method}__", reflected)
-    ScalarConstant.__hash__ = object.__hash__  # type: ignore[assignment]
+    ScalarConstant.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 _add_operators()
@@ -384,8 +385,9 @@ def ConstantNode(
     element_type = to_dali_type(array.dtype)
     floating = element_type in (FLOAT16, FLOAT, FLOAT64, BFLOAT16)
     values = [float(v) for v in array.ravel()] if floating else [int(v) for v in array.ravel()]
-    if element_type == UINT64:
-        values = [v - 2**64 if v >= 2**63 else v for v in values]
+    if element_type == UINT64 and max(values, default=0) >= 2**63:  # the operator's arguments are signed
+        signed = ConstantNode(device, array.view(np.int64), INT64, None, layout, **kwargs)
+        return call_by_name("reinterpret", (signed,), {"dtype": UINT64}, device)
     data = {"fdata": values} if floating else {"idata": values}
     return call_by_name(
         "constant", (), {**data, "shape": list(array.shape), "dtype": element_type, "layout": layout, **kwargs}, device

@@ -25,10 +25,8 @@ def _make(name: str) -> Any:
     operator.__name__ = operator.__qualname__ = stem
     operator.__module__ = "headrace.fn" + ("." + module if module else "")
     operator.__doc__ = _docs.docstring(schema)
-    operator.__signature__ = _docs.signature(schema)  # type: ignore[attr-defined]
+    operator.__signature__ = _docs.signature(schema)
     return operator
 
 
 _modules.install(sys.modules[__name__], "fn", "", _make, {"external_source": _external_source.external_source})
-if _modules.SubmoduleFinder not in sys.meta_path:
-    sys.meta_path.append(_modules.SubmoduleFinder)  # type: ignore[arg-type]

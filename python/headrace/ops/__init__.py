@@ -13,7 +13,7 @@ from headrace import external_source as _external_source
 from headrace import operator_docs as _docs
 from headrace import operator_modules as _modules
 from headrace.operator_call import call as _call
-from headrace.operator_call import split_arguments as _split_arguments
+from headrace.operator_call import check_names as _check_names
 from headrace.schemas import class_name as _class_name
 from headrace.schemas import find_schema as _find_schema
 
@@ -32,13 +32,7 @@ class Operator:
         self._name = name
         self._arguments = arguments
         self._calls = 0
-        self._check(arguments)
-
-    def _check(self, arguments: dict[str, Any]) -> None:
-        required = {spec.name: 0 for spec in self.schema.args if spec.required and arguments.get(spec.name) is None}
-        given = {key: value for key, value in arguments.items() if key not in required}
-        if not required:
-            _split_arguments(self.schema, given)
+        _check_names(self.schema, arguments)
 
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any:
         name = name if name is not None else self._name
@@ -63,5 +57,3 @@ def _make(name: str) -> type[Operator]:
 
 
 _modules.install(sys.modules[__name__], "ops", "", _make, {"ExternalSource": _external_source.ExternalSource})
-if _modules.SubmoduleFinder not in sys.meta_path:
-    sys.meta_path.append(_modules.SubmoduleFinder)  # type: ignore[arg-type]
