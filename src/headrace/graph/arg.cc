@@ -1,6 +1,8 @@
 // Arg and ArgList: reading constants and tensors of any numeric type.
 #include "graph/arg.h"
 
+#include "core/convert.h"
+
 namespace headrace {
 namespace {
 
@@ -9,7 +11,9 @@ template <typename T> T read_element(const Sample& sample, int64_t i, const std:
   T value{};
   visit_dtype(sample.dtype, AllTypes(), about, [&]<typename Source>() {
     const Source element = sample.as<Source>()[i];
-    if constexpr (std::is_same_v<Source, Float16> || std::is_same_v<Source, BFloat16>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      value = convert_truncated<T>(element);
+    } else if constexpr (is_half_type<Source>) {
       value = static_cast<T>(static_cast<float>(element));
     } else {
       value = static_cast<T>(element);
