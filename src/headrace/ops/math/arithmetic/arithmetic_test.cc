@@ -105,12 +105,15 @@ Wide wrap(Wide value, DType type) {
   return is_signed(type) && value >= modulus / 2 ? value - modulus : value;
 }
 
+// The product modulo 2^64, by factors small enough not to overflow 128 bits.
+Wide product(Wide a, Wide b) { return wrap(a, DType::kInt64) * wrap(b, DType::kInt64); }
+
 Wide power(Wide base, Wide exponent, DType type) {
   if (exponent < 0) return 0;
   Wide result = 1;
   for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2) result = wrap(result * base, type);
-    base = wrap(base * base, type);
+    if (exponent % 2) result = wrap(product(result, base), type);
+    base = wrap(product(base, base), type);
   }
   return result;
 }
@@ -120,7 +123,7 @@ int bits_of_shift(DType type) { return dtype_size(type) == 8 ? 64 : 32; }
 Wide expected_integer(const std::string& f, Wide a, Wide b, DType type) {
   if (f == "add") return a + b;
   if (f == "sub") return a - b;
-  if (f == "mul") return wrap(a, DType::kInt64) * wrap(b, DType::kInt64);  // in 64 bits, lest 128 overflow
+  if (f == "mul") return product(a, b);
   if (f == "floordiv") return a / b;
   if (f == "mod") return a % b;
   if (f == "pow") return power(a, b, type);

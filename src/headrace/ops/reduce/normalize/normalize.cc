@@ -146,7 +146,8 @@ class ParameterArg {
 
   void check_shape(const SampleContext& ctx, const Shape& kept) const {
     const Shape* own = shape(ctx);
-    check(!own || own->volume() == 1 || *own == kept,
+    if (!own) return;
+    check(own->volume() == 1 || *own == kept,
           "{}: expected one value or shape {}, that of the input with 1 for each reduced axis; got shape {}", name_,
           kept, *own);
   }
