@@ -36,13 +36,21 @@ class PipelineGroup:
         exact_epochs: readers fill the last batch of an epoch, and rows that only fill are flagged.
     """
 
-    def __init__(self, pipelines: Sequence[Pipeline], *, primary_reader: str = "", exact_epochs: bool = False) -> None:
+    def __init__(
+        self,
+        pipelines: Sequence[Pipeline],
+        *,
+        primary_reader: str = "",
+        exact_epochs: bool = False,
+        _owned_by_pipeline: bool = False,
+    ) -> None:
         if not pipelines:
             raise ValueError("PipelineGroup: no pipelines")
         for pipeline in pipelines:
             if pipeline._group is not None:
                 raise RuntimeError("PipelineGroup: a pipeline belongs to a group, or was built, already")
-        self.pipelines = list(pipelines)
+        # One of the two directions is weak, so that threads end with the last reference and not with the collector.
+        self.pipelines: list[Pipeline] = [weakref.proxy(p) for p in pipelines] if _owned_by_pipeline else [*pipelines]
         self.iterator_state: Any = None
         self._primary_reader = primary_reader
         self._exact_epochs = exact_epochs
@@ -59,7 +67,7 @@ class PipelineGroup:
         self._positions: collections.deque[list[list[int]]] = collections.deque()
         self._delivered_position: list[list[int]] | None = None
         for plan, pipeline in enumerate(self.pipelines):
-            pipeline._join(self, plan)
+            pipeline._join(self if _owned_by_pipeline else weakref.proxy(self), plan)
 
     def build(self) -> PipelineGroup:
         """Makes the graphs and operators, opens data sets, restores a checkpoint. Idempotent."""

@@ -351,7 +351,7 @@ class Pipeline:
     def build(self) -> None:
         """Makes the operators and opens the data sets; run() does it when needed. Idempotent."""
         if not self._built:
-            (self._group or PipelineGroup([self])).build()
+            (self._group or PipelineGroup([self], _owned_by_pipeline=True)).build()
 
     def _finish_build(self) -> None:
         self._built = True

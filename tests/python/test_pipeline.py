@@ -372,3 +372,71 @@ assert pipe.run()[0].as_array()[0, 0] == 1
 def test_forked_child_gets_an_error():
     environment = {"PYTHONPATH": str(pathlib.Path(headrace.__file__).parents[1])}
     assert subprocess.run([sys.executable, "-c", FORK], env=environment, timeout=60).returncode == 0
+
+
+def test_threads_end_with_the_last_reference():
+    def threads():
+        return len(list(pathlib.Path("/proc/self/task").iterdir()))
+
+    before = threads()
+    pipe, _ = counting()
+    pipe.run()
+    assert threads() > before
+    del pipe
+    assert threads() == before
+    pipes = [counting()[0] for _ in range(2)]
+    group = PipelineGroup(pipes).build()
+    group.run()
+    del group
+    assert threads() == before
+
+
+LEAVE = """
+import sys, threading, time
+import numpy as np
+from headrace import Pipeline, fn
+
+def source(i):
+    if sys.argv[1] == "callback" and i == 2:
+        sys.exit(0)
+    return np.full((1, 1), 1 - (i == 1 and sys.argv[1] == "error"), np.int32)
+
+pipe = Pipeline(1, 2)
+with pipe:
+    fed = sys.argv[1] == "waiting"
+    node = fn.external_source(name="x", blocking=True) if fed else fn.external_source(source=source)
+    pipe.set_outputs(1 // node)
+pipe.build()
+if sys.argv[1] == "waiting":
+    threading.Thread(target=pipe.run, daemon=True).start()
+    time.sleep(0.2)
+elif sys.argv[1] != "built":
+    held = [pipe.run()]
+    if sys.argv[1] in ("error", "callback"):
+        try:
+            pipe.run()
+        except ValueError:
+            pass
+"""
+
+
+@pytest.mark.parametrize("moment", ["built", "held", "error", "callback", "waiting"])
+def test_the_interpreter_ends_cleanly(moment):
+    environment = {"PYTHONPATH": str(pathlib.Path(headrace.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVE, moment], env=environment, timeout=60, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_memory_limit_is_an_error_that_says_who_holds_memory():
+    pipe = Pipeline(4, 1, memory_limit=1 << 20)
+    with pipe:
+        pipe.set_outputs(fn.zeros(shape=[200, 200], dtype=types.UINT8))
+    held = []
+    with pytest.raises(MemoryError, match="hold"):
+        for _ in range(20):
+            held.append(pipe.run())
+    assert 1 <= len(held) <= 6
+    held.clear()
+    pipe.run()
