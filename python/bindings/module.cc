@@ -1,7 +1,8 @@
 // headrace._core: the engine, for the Python package. Everything here is private to it.
-#include <cstdlib>
+#include <hwy/targets.h>
 
 #include "bindings.h"
+#include "codecs/image_codec.h"
 
 #ifndef HEADRACE_VERSION
 #define HEADRACE_VERSION "0"
@@ -25,6 +26,24 @@ const Ref<HostPool>& import_pool() {
 
 namespace {
 
+nb::list image_formats() {
+  nb::list names;
+  for (int i = 1; i < kImageFormats; ++i) {
+    const auto format = static_cast<ImageFormat>(i);
+    if (image_format_built(format)) names.append(nb::cast(image_format_name(format)));
+  }
+  return names;
+}
+
+// The instruction sets that kernels choose from on this machine, best first.
+nb::list simd_targets() {
+  nb::list names;
+  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
+    names.append(nb::str(hwy::TargetName(left & -left)));
+  }
+  return names;
+}
+
 nb::dict build_info() {
   nb::dict info;
   info["version"] = HEADRACE_VERSION;
@@ -33,6 +52,8 @@ nb::dict build_info() {
 #else
   info["compiler"] = "gcc " __VERSION__;
 #endif
+  info["simd"] = simd_targets();
+  info["image_formats"] = image_formats();
   info["cuda"] = false;
   info["operators"] = registry().entries().size();
   return info;

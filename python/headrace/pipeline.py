@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
-import subprocess
 from typing import Any
 
 from headrace import _core, graph_builder, operator_call, types
@@ -30,6 +28,9 @@ class PipelineGraph(str):
 
     def svg(self) -> str | None:
         """The picture, or None without ``dot``."""
+        import shutil
+        import subprocess
+
         if shutil.which("dot") is None:
             return None
         return subprocess.run(["dot", "-Tsvg"], input=self, capture_output=True, text=True, check=True).stdout

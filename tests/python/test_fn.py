@@ -182,6 +182,7 @@ def test_import_is_light():
     assert subprocess.run([sys.executable, "-c", code], env=environment).returncode == 0
 
 
-def test_info_names_version_and_compiler():
+def test_info_names_what_the_build_has():
     info = headrace.info()
     assert info["version"] == headrace.__version__ and info["operators"] == len(all_schemas()) and info["compiler"]
+    assert {"JPEG", "PNG"} <= set(info["image_formats"]) and info["simd"] and info["cuda"] is False

@@ -75,6 +75,38 @@ def image_crop(
 ) -> DataNode:
     """Decodes images and crops them: equal to `decoders.image` and `crop`, but only the rows and columns needed are decoded where the format allows."""
 
+def image_random_crop(
+    data: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    adjust_orientation: bool | None = True,
+    affine: bool | None = None,
+    device_memory_padding: int | None = None,
+    device_memory_padding_jpeg2k: int | None = None,
+    dtype: types.DALIDataType | None = types.DALIDataType.UINT8,
+    host_memory_padding: int | None = None,
+    host_memory_padding_jpeg2k: int | None = None,
+    hw_decoder_load: float | None = None,
+    hybrid_huffman_threshold: int | None = None,
+    jpeg_fancy_upsampling: bool | None = None,
+    memory_stats: bool | None = None,
+    num_attempts: int | None = 10,
+    output_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    preallocate_height_hint: int | None = None,
+    preallocate_width_hint: int | None = None,
+    random_area: Sequence[float] | float | None = [0.08, 1.0],
+    random_aspect_ratio: Sequence[float] | float | None = [0.75, 1.3333333333333333],
+    split_stages: bool | None = None,
+    use_chunk_allocator: bool | None = None,
+    use_fast_idct: bool | None = False,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+    seed: int | None = -1,
+) -> DataNode:
+    """Decodes a random window of images: that of `random_crop_generator` with the same seed."""
+
 def image_slice(
     data: Any,
     anchor: Any = None,
