@@ -38,6 +38,13 @@ def _layout(value: Any, name: str) -> str:
     return str(value)
 
 
+def data_types_from(numbers: Any) -> Any:
+    """Declared element types from their numbers: one, or a list with None where nothing was declared."""
+    if isinstance(numbers, list):
+        return [None if number is None else types.DALIDataType(number) for number in numbers]
+    return types.DALIDataType(numbers)
+
+
 class OutputChecks:
     """Declared element types, numbers of axes and layouts: one for all outputs or one for each; None: anything.
 
@@ -70,7 +77,7 @@ class OutputChecks:
 
     def parameters(self) -> dict[str, Any]:
         """As arguments of Pipeline, for JSON: nothing where nothing was declared."""
-        names = {"output_ndim": self._ndim, "output_layout": self._layout}
+        names = {"output_dtype": self._dtype, "output_ndim": self._ndim, "output_layout": self._layout}
         return {name: value for name, value in names.items() if value is not None}
 
     def check(self, outputs: Sequence[TensorListCPU]) -> None:

@@ -10,7 +10,7 @@ from headrace import _core, graph_builder, operator_call, types
 from headrace.data_node import DataNode
 from headrace.external_source import NodeSource
 from headrace.group import PipelineGroup
-from headrace.output_checks import OutputChecks
+from headrace.output_checks import OutputChecks, data_types_from
 from headrace.pipeline_inputs import PipelineInputs
 from headrace.sources import OutputCheck
 from headrace.tensors import TensorListCPU
@@ -569,7 +569,10 @@ class Pipeline:
             valid = False
         if not valid:
             raise RuntimeError("deserialize: expected the JSON that Pipeline.serialize() gave")
-        pipeline = Pipeline(**{**data["parameters"], **kwargs})
+        parameters = data["parameters"]
+        if "output_dtype" in parameters:  # JSON has their numbers
+            parameters["output_dtype"] = data_types_from(parameters["output_dtype"])
+        pipeline = Pipeline(**{**parameters, **kwargs})
         pipeline._adopt(_core.Graph.from_json(json.dumps(data["graph"])))
         return pipeline
 

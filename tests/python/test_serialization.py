@@ -37,6 +37,13 @@ def test_serialized_pipelines_give_the_same(tmp_path):
     assert json.loads(text)["format"] == "headrace-pipeline"
 
 
+def test_declared_outputs_are_serialized():
+    declared = {"output_dtype": [types.FLOAT, None], "output_ndim": 1, "output_layout": [None, ""]}
+    pipe = Pipeline.deserialize(random_pipeline(**declared).serialize())
+    assert pipe.output_dtype() == [types.FLOAT, None] and pipe.output_ndim() == [1, 1]
+    pipe.run()
+
+
 def test_deserialized_sources_are_fed():
     pipe = Pipeline.deserialize(source_pipeline().serialize())
     for i in range(pipe.input_feed_count("source")):
@@ -132,3 +139,47 @@ def test_groups_have_one_checkpoint_with_room_for_the_iterator():
     resumed = PipelineGroup([source_pipeline(checkpoint=state), source_pipeline()]).build()
     assert resumed.iterator_state == {"counter": 7} and resumed.restored
     assert [plan[0].as_array()[0, 0] for plan in resumed.run()] == [1, 1]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("files")
+    for i in range(7):
+        (root / str(i % 2)).mkdir(exist_ok=True)
+        (root / str(i % 2) / f"{i}.bin").write_bytes(bytes([i] * (i + 1)))
+    return root
+
+
+def reader_pipeline(folder, **kwargs):
+    pipe = Pipeline(**{"batch_size": 2, "num_threads": 2, "seed": 3, "enable_checkpointing": True, **kwargs})
+    with pipe:
+        files, labels = fn.readers.file(file_root=str(folder), random_shuffle=True, name="files")
+        pipe.set_outputs(files, labels, fn.random.uniform(range=[0.0, 1.0]))
+    return pipe
+
+
+def rows(pipe, count):
+    return [[[np.asarray(sample).tolist() for sample in out] for out in pipe.run()] for _ in range(count)]
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_readers_resume_at_every_step(folder, depth):
+    expected = rows(reader_pipeline(folder), 9)
+    for step in range(9):
+        pipe = reader_pipeline(folder, prefetch_queue_depth=depth)
+        rows(pipe, step)
+        resumed = reader_pipeline(folder, checkpoint=pipe.checkpoint(), num_threads=1)
+        assert rows(resumed, 9 - step) == expected[step:]
+
+
+def test_reader_meta_and_source_info(folder):
+    pipe = Pipeline.deserialize(reader_pipeline(folder).serialize())
+    assert pipe.epoch_size("files") == 7 and pipe.epoch_size() == {"files": 7}
+    assert pipe.reader_meta("files") == {
+        "epoch_size": 7, "epoch_size_padded": 7, "number_of_shards": 1, "shard_id": 0, "pad_last_batch": 0,
+        "stick_to_shard": 0,
+    }  # fmt: skip
+    files, labels, _ = pipe.run()
+    for i in range(2):
+        value = files.at(i)[0]
+        assert files.source_info(i).endswith(f"{value % 2}/{value}.bin") and labels.at(i).tolist() == [value % 2]
