@@ -146,7 +146,7 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("files")
     for i in range(7):
         (root / str(i % 2)).mkdir(exist_ok=True)
-        (root / str(i % 2) / f"{i}.bin").write_bytes(bytes([i] * (i + 1)))
+        (root / str(i % 2) / f"{i}.jpg").write_bytes(bytes([i] * (i + 1)))
     return root
 
 
@@ -182,4 +182,4 @@ def test_reader_meta_and_source_info(folder):
     files, labels, _ = pipe.run()
     for i in range(2):
         value = files.at(i)[0]
-        assert files.source_info(i).endswith(f"{value % 2}/{value}.bin") and labels.at(i).tolist() == [value % 2]
+        assert files.source_info(i).endswith(f"{value % 2}/{value}.jpg") and labels.at(i).tolist() == [value % 2]
