@@ -63,7 +63,7 @@ def test_properties_have_the_given_values():
 
 
 def test_device_id_without_cuda_runs_on_the_cpu_and_says_so_once(caplog, monkeypatch):
-    monkeypatch.setattr("headrace.pipeline._said_no_cuda", False)
+    monkeypatch.setattr("headrace.pipeline_settings._said_no_cuda", False)
     for _ in range(2):
         pipe = Pipeline(2, 1, 0)
         with pipe:
