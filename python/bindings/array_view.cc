@@ -10,26 +10,40 @@
 namespace headrace::python {
 namespace {
 
-// Buffers whose last user was a thread without the GIL; never destroyed, since batches may outlive the interpreter.
+// What keeps foreign memory, and how to let it go; that needs the GIL.
+struct Owner {
+  void* object;
+  void (*release)(void*);
+};
+
+// Owners whose last user was a thread without the GIL; never destroyed, since batches may outlive the interpreter.
 struct Released {
   std::mutex mutex;
-  std::vector<Py_buffer*> buffers;
+  std::vector<Owner> owners;
 };
 Released& released() {
   static auto* const list = new Released;
   return *list;
 }
 
-void give_back(Py_buffer* buffer) {
+std::shared_ptr<const void> shared_owner(Owner owner) {
+  return {owner.object, [release = owner.release](void* object) {
+            if (!Py_IsInitialized()) return;
+            if (PyGILState_Check()) return release(object);
+            const std::lock_guard lock(released().mutex);
+            released().owners.push_back({object, release});
+          }};
+}
+
+void release_buffer(void* object) {
+  auto* buffer = static_cast<Py_buffer*>(object);
   PyBuffer_Release(buffer);
   delete buffer;
 }
 
-void give_back_from_any_thread(Py_buffer* buffer) {
-  if (!Py_IsInitialized()) return;
-  if (PyGILState_Check()) return give_back(buffer);
-  const std::lock_guard lock(released().mutex);
-  released().buffers.push_back(buffer);
+void release_managed(void* object) {
+  auto* managed = static_cast<dlpack::Managed*>(object);
+  if (managed->deleter) managed->deleter(managed);
 }
 
 DType integer_of(bool is_signed, int64_t size) {
@@ -105,12 +119,12 @@ void copy_strided(const uint8_t* from, uint8_t*& to, const Shape& shape, const S
 }  // namespace
 
 void drop_released_objects() {
-  std::vector<Py_buffer*> buffers;
+  std::vector<Owner> owners;
   {
     const std::lock_guard lock(released().mutex);
-    buffers.swap(released().buffers);
+    owners.swap(released().owners);
   }
-  for (Py_buffer* buffer : buffers) give_back(buffer);
+  for (const Owner& owner : owners) owner.release(owner.object);
 }
 
 bool ArrayView::is_contiguous() const {
@@ -140,7 +154,7 @@ std::optional<ArrayView> ArrayView::of_buffer(nb::handle object) {
     return std::nullopt;
   }
   ArrayView view;
-  view.owner_ = std::shared_ptr<const void>(buffer, [](Py_buffer* b) { give_back_from_any_thread(b); });
+  view.owner_ = shared_owner({buffer, release_buffer});
   view.data_ = static_cast<const uint8_t*>(buffer->buf);
   view.dtype_ = dtype_of_format(buffer->format, buffer->itemsize);
   for (int axis = 0; axis < buffer->ndim; ++axis) {
@@ -173,9 +187,7 @@ std::optional<ArrayView> ArrayView::of_dlpack(nb::handle object) {
   ArrayView view;
   view.dtype_ = dtype_of_dlpack(tensor.dtype);
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-  view.owner_ = std::shared_ptr<const void>(managed, [](dlpack::Managed* m) {
-    if (m->deleter) m->deleter(m);
-  });
+  view.owner_ = shared_owner({managed, release_managed});
   view.data_ = static_cast<const uint8_t*>(tensor.data) + tensor.byte_offset;
   const auto item = static_cast<int64_t>(dtype_size(view.dtype_));
   int64_t packed = item;

@@ -47,6 +47,7 @@ void construct(Executor* self, nb::list graphs, int batch_size, int num_threads,
 void feed(Executor& self, int plan, std::string_view node, const std::vector<PyBatch>& outputs) {
   drop_released_objects();
   std::vector<Ref<Batch>> batches;
+  batches.reserve(outputs.size());
   for (const PyBatch& output : outputs) batches.push_back(output.batch);
   self.feed(plan, node, std::move(batches));
 }

@@ -87,6 +87,7 @@ void bind_graph(nb::module_& m) {
           "set_outputs",
           [](Graph& self, const std::vector<EdgePair>& outputs) {
             std::vector<Edge> edges;
+            edges.reserve(outputs.size());
             for (const auto& [node, output] : outputs) edges.push_back({node, output});
             self.set_outputs(std::move(edges));
           },

@@ -229,6 +229,11 @@ class PipelineGroup:
         if executor is not None and not self._forked:
             executor.close()
 
+    def __del__(self) -> None:
+        # The executor's own destructor would join its threads with the GIL held.
+        if getattr(self, "_executor", None) is not None:
+            self.close()
+
     def _after_fork(self) -> None:
         # The child has none of the threads; the executor must not be destroyed there either, since that joins them.
         self._forked = True

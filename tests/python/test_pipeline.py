@@ -440,3 +440,20 @@ def test_memory_limit_is_an_error_that_says_who_holds_memory():
     assert 1 <= len(held) <= 6
     held.clear()
     pipe.run()
+
+
+def test_on_error_zero_flags_the_row_and_leaves_the_others_alone():
+    def divide(on_error):
+        pipe = Pipeline(3, 1, on_error=on_error)
+        with pipe:
+            divisor = fn.external_source(source=lambda: np.int32([[1], [0], [4]]))
+            pipe.set_outputs(8 // divisor)
+        return pipe
+
+    (out,) = divide("zero").run()
+    assert out.as_array().tolist() == [[8], [0], [2]]
+    assert out._row_status() == b"\0\2\0"
+    with pytest.raises(ValueError):
+        divide("raise").run()
+    with pytest.raises((ValueError, RuntimeError), match="skip"):
+        divide("skip").build()
