@@ -110,6 +110,17 @@ class PipelineGroup:
             raise RuntimeError("the pipeline is closed")
         return self._executor
 
+    @property
+    def is_open(self) -> bool:
+        """Built and not closed; False in a forked child."""
+        return self._executor is not None and not self._forked
+
+    @property
+    def at_end(self) -> bool:
+        """The sources' data has ended and all iterations were taken."""
+        executor = self.executor
+        return isinstance(self._event, StopIteration) and executor.started == executor.delivered
+
     def run(self) -> list[tuple[TensorListCPU, ...]]:
         """The next iteration: per pipeline a tuple of outputs. StopIteration at the end of a source's data."""
         self.prefetch()
@@ -164,9 +175,12 @@ class PipelineGroup:
     def reset(self) -> None:
         """After the end of data: begins the next epoch of all sources. Otherwise nothing."""
         if isinstance(self._event, StopIteration):
+            all_taken = self.at_end
             self._event = None
             for pipeline in self._fed:
                 pipeline._inputs.reset()
+            if all_taken:
+                self._delivered_position = self._source_positions()
 
     def _source_positions(self) -> list[list[int]]:
         return [pipeline._inputs.position() for pipeline in self.pipelines]

@@ -149,6 +149,19 @@ class Pipeline(PipelineSettings):
         self._group = group
         self._plan = plan
 
+    def _leave_group(self) -> None:
+        """Undoes build(), so that the pipeline can join another group. RuntimeError if it has run already."""
+        group = self._group
+        if group is None:
+            return
+        if not group.is_open or group.executor.started > 0 or len(group.pipelines) > 1:
+            raise RuntimeError(
+                "the pipeline has run already, was closed, or runs in a group with others; make a new one"
+            )
+        group.close()
+        self._group = None
+        self._built = False
+
     def _overrides_iter_setup(self) -> bool:
         return type(self).iter_setup is not Pipeline.iter_setup
 
