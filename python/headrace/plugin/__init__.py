@@ -1,0 +1,1 @@
+"""Iterators that hand batches to JAX, PyTorch and NumPy."""
