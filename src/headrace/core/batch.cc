@@ -107,10 +107,11 @@ Ref<Batch> Batch::dense() {
 
 Ref<Batch> Batch::with_samples(std::vector<Sample> samples) const {
   auto view = make_ref<Batch>(pool_, static_cast<int>(samples.size()));
-  if (samples.empty()) {
-    view->set_type(dtype_, ndim_, layout_);
-  } else {
-    view->set_type(samples[0].dtype, samples[0].shape.ndim(), samples[0].layout);
+  view->set_type(dtype_, ndim_, layout_);
+  for (const Sample& sample : samples) {
+    if (!sample.present()) continue;
+    view->set_type(sample.dtype, sample.shape.ndim(), sample.layout);
+    break;
   }
   view->samples_ = std::move(samples);
   view->rows = rows;

@@ -34,8 +34,8 @@ class Batch final : public RefCounted {
   void* claim(int slot, const Sample& description);
   // Puts a sample that lives elsewhere into `slot`; `owner` keeps its memory alive.
   void set_view(int slot, const Sample& sample, std::shared_ptr<const void> owner);
-  // A slot's memory was claimed: false for a row whose sample failed.
-  bool claimed(int slot) const { return samples_[slot].dtype != DType::kNone; }
+  // A slot has a sample: false for a row that failed, or that a conditional left out.
+  bool has(int slot) const { return samples_[slot].present(); }
 
   int size() const { return static_cast<int>(samples_.size()); }
   DType dtype() const { return dtype_; }
@@ -54,7 +54,7 @@ class Batch final : public RefCounted {
   void* data() const { return samples_.empty() ? nullptr : samples_[0].data; }
   // This batch if it is dense, else a copy that is. Shapes must agree.
   Ref<Batch> dense();
-  // A batch of the same samples with other shapes of equal volume, another type or layout; shares the memory.
+  // A batch of samples of this one: other rows, shapes of equal volume, another type or layout. Shares the memory.
   Ref<Batch> with_samples(std::vector<Sample> samples) const;
 
   Ref<BatchRows> rows;                     // null for batches that no pipeline made

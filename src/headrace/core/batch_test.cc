@@ -55,7 +55,7 @@ TEST(Batch, RefusesMixedKinds) {
   EXPECT_THROW(batch->claim(1, described(DType::kInt8, {5, 7}, "HW")), Error);
   EXPECT_THROW(batch->claim(1, described(DType::kUInt8, {5}, "H")), Error);
   EXPECT_THROW(batch->claim(1, described(DType::kUInt8, {5, 7}, "WH")), Error);
-  EXPECT_FALSE(batch->claimed(1));
+  EXPECT_FALSE(batch->has(1));
 }
 
 TEST(Batch, EmptyBatchesAndEmptySamples) {

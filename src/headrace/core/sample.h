@@ -18,6 +18,8 @@ struct Sample {
   Shape shape;
   Source source;
 
+  // False where a conditional left this sample out.
+  bool present() const { return dtype != DType::kNone; }
   int64_t volume() const { return shape.volume(); }
   size_t bytes() const { return static_cast<size_t>(shape.volume()) * dtype_size(dtype); }
   template <typename T> T* as() const { return static_cast<T*>(data); }

@@ -28,6 +28,12 @@ std::vector<std::unique_ptr<Plan>> make_plans(std::vector<Graph>& graphs, const 
   return plans;
 }
 
+int count_joint(const Plan& plan) {
+  int count = 0;
+  for (const Segment& segment : plan.segments()) count += segment.lane == Lane::kCaller ? 1 : 0;
+  return count;
+}
+
 }  // namespace
 
 struct Executor::Impl {
@@ -43,7 +49,12 @@ struct Executor::Impl {
       started_samples[p] = progress[p].samples;
       expect_ragged.emplace_back(plans[p]->num_values(), false);
     }
-    first_iteration = progress.empty() ? 0 : progress[0].iterations;
+    joint_operators = plans.empty() ? 0 : count_joint(*plans[0]);
+    for (const auto& plan : plans) {
+      check(count_joint(*plan) == joint_operators,
+            "the pipelines of a group must have equally many operators over several devices, got {} and {}",
+            joint_operators, count_joint(*plan));
+    }
   }
 
   void check_usable() const {
@@ -68,7 +79,7 @@ struct Executor::Impl {
   std::vector<std::vector<bool>> expect_ragged;                              // [plan][value]: the last batch was ragged
   std::map<std::pair<int, int>, std::deque<std::vector<Ref<Batch>>>> feeds;  // (plan, node) -> waiting
   std::deque<Iteration> window;                                              // started, not taken
-  int64_t first_iteration = 0;
+  int joint_operators = 0;                                                   // of Lane::kCaller, in each plan
   int64_t started = 0;
   int64_t delivered = 0;
   size_t iteration_bytes = 0;  // of the largest iteration so far
@@ -195,8 +206,16 @@ void Executor::start() {
     impl.started_samples[run.number] += run.size;
     if (run.segments_left > 0) ++iteration.runs_left;
   }
+  iteration.joint_left = impl.joint_operators;
   ++impl.started;
   impl.scheduler->start(iteration);
+}
+
+bool Executor::has_joint_operators() const { return impl_->joint_operators > 0; }
+
+bool Executor::dispatch_joint(std::chrono::milliseconds timeout) {
+  impl_->check_usable();
+  return impl_->window.empty() || impl_->scheduler->dispatch_joint(impl_->window.back(), timeout);
 }
 
 int64_t Executor::started() const { return impl_->started; }

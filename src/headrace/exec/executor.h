@@ -51,6 +51,11 @@ class Executor {
 
   // Starts an iteration. It takes one feed of each fed node; kRuntime error if one is missing.
   void start();
+  // Some operators are dispatched on the thread that asks for batches: call dispatch_joint() after each start().
+  bool has_joint_operators() const;
+  // Dispatches those of the newest iteration, in order. False if their inputs are not ready within the time: call
+  // again.
+  bool dispatch_joint(std::chrono::milliseconds timeout);
   int64_t started() const;
   int64_t delivered() const;
   // Reading ahead by one more iteration is likely to stay within memory_limit.

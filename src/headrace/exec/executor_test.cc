@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kRecords = 37;
 std::atomic<int> slow_microseconds{0};
 std::atomic<int64_t> bad_record{-1};
+std::atomic<int> batch_sums{0};
 
 // Record i is the number i, and i more bytes of the value i.
 class NumberReader : public Reader {
@@ -59,6 +60,7 @@ class BatchSum : public BatchOperator {
  public:
   explicit BatchSum(const OpSpec&) {}
   void run(BatchContext& ctx) const override {
+    ++batch_sums;
     int64_t sum = 0;
     for (int i = 0; i < ctx.inputs[0]->size(); ++i) sum += *(*ctx.inputs[0])[i].as<int64_t>();
     ctx.outputs[0] = make_ref<Batch>(ctx.pool, ctx.inputs[0]->size());
@@ -83,12 +85,35 @@ class Keep : public SampleOperator {
   void run(SampleContext&) const override { fail(ErrorKind::kInternal, "a view must not be run"); }
 };
 
+// Output 0 if the number is even, else output 1.
+class SplitByParity : public SampleOperator {
+ public:
+  explicit SplitByParity(const OpSpec&) {}
+  void infer(SampleContext& ctx) const override {
+    ctx.output(*ctx.input(0).as<int64_t>() % 2 == 0 ? 0 : 1).describe_as(ctx.input(0));
+  }
+  void run(SampleContext&) const override { fail(ErrorKind::kInternal, "a view must not be run"); }
+};
+
+class MergeByPresence : public SampleOperator {
+ public:
+  explicit MergeByPresence(const OpSpec&) {}
+  void infer(SampleContext& ctx) const override {
+    const int i = ctx.input(0).present() ? 0 : 1;
+    ctx.set_viewed_input(i);
+    ctx.output(0).describe_as(ctx.input(i));
+  }
+  void run(SampleContext&) const override { fail(ErrorKind::kInternal, "a view must not be run"); }
+};
+
 const Registry& test_registry() {
   static const Registry registry = [] {
     Registry r;
     r.add<NumberReader>(Schema("numbers").outputs(2).reader());
     r.add<AddNoise>(Schema("noise").input("data").random());
     r.add<BatchSum>(Schema("batch_sum").input("data"));
+    r.add<SplitByParity>(Schema("split").input("data", {.infer_reads_data = true}).outputs(2).view());
+    r.add<MergeByPresence>(Schema("merge").input("a").input("b").merge());
     r.add<Keep>(Schema("keep").input("data").view());
     r.add<Fed>(Schema("fed").fed());
     return r;
@@ -209,6 +234,40 @@ TEST(Executor, BatchOperatorsRunBetweenSampleSegments) {
       EXPECT_EQ(number_at(*outputs[0][0], slot), sum);
       EXPECT_EQ((number_at(*outputs[0][1], slot) - sum) % 100, 0);
     }
+  }
+}
+
+TEST(Executor, BranchesRunForTheirRowsOnly) {
+  // even: the sum of the batch's even numbers; odd: the number plus noise
+  Graph graph;
+  graph.add(test_registry(), make_node("numbers", "reader"));
+  graph.add(test_registry(), make_node("split", "split", {{0, 0}}));
+  graph.add(test_registry(), make_node("batch_sum", "sum", {{1, 0}}));
+  graph.add(test_registry(), make_node("noise", "noisy", {{1, 1}}));
+  graph.add(test_registry(), make_node("merge", "merge", {{2, 0}, {3, 0}}));
+  graph.set_outputs({{4, 0}, {0, 0}});
+  for (int batch_size : {1, 4}) {
+    batch_sums = 0;
+    int with_even = 0;
+    Executor executor({graph}, test_registry(), options(batch_size, 2));
+    for (int k = 0; k < 12; ++k) {
+      const auto outputs = next(executor, 1);
+      int64_t even_sum = 0;
+      bool any_even = false;
+      for (int slot = 0; slot < batch_size; ++slot) {
+        const int64_t number = number_at(*outputs[0][1], slot);
+        if (number % 2 == 0) even_sum += number;
+        any_even = any_even || number % 2 == 0;
+      }
+      with_even += any_even;
+      for (int slot = 0; slot < batch_size; ++slot) {
+        const int64_t number = number_at(*outputs[0][1], slot);
+        const int64_t got = number_at(*outputs[0][0], slot);
+        EXPECT_EQ(number % 2 == 0 ? got : got % 100, number % 2 == 0 ? even_sum : number);
+      }
+      EXPECT_TRUE(outputs[0][0]->is_dense());
+    }
+    EXPECT_EQ(batch_sums, with_even);  // an empty branch is never called
   }
 }
 

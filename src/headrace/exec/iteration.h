@@ -49,6 +49,7 @@ struct Iteration {
   int64_t number = 0;
   std::deque<PlanRun> runs;  // by plan; a deque, so that runs stay where they are
   int runs_left = 0;
+  int joint_left = 0;  // operators of Lane::kCaller that are still to be dispatched
   std::optional<IterationError> error;
 
   bool ready() const { return runs_left == 0; }

@@ -32,6 +32,13 @@ void add_unique(std::vector<int>& list, int value) {
 
 }  // namespace
 
+std::vector<int> PlanNode::uses() const {
+  std::vector<int> values = inputs;
+  values.insert(values.end(), arguments.begin(), arguments.end());
+  if (scope >= 0) values.push_back(scope);
+  return values;
+}
+
 Plan::Plan(const Graph& graph, const Registry& registry, int batch_size, const std::string& primary_reader,
            bool exact_epochs)
     : graph_(graph.simplified(registry)), operators_(std::make_shared<std::vector<std::shared_ptr<Operator>>>()) {
@@ -58,8 +65,13 @@ void Plan::make_node(const Registry& registry, int number, int batch_size, bool 
   plan.spec.device = node.device;
   plan.spec.constants = node.args;
   for (const auto& [name, edge] : node.tensor_args) {
+    const int value = nodes_[edge.node].first_output + edge.output;
+    if (name == kScopeArgument) {
+      plan.scope = value;
+      continue;
+    }
     plan.spec.tensor_args.push_back(name);
-    plan.arguments.push_back(nodes_[edge.node].first_output + edge.output);
+    plan.arguments.push_back(value);
   }
   plan.spec.num_inputs = static_cast<int>(node.inputs.size());
   plan.spec.num_outputs = node.num_outputs;
@@ -99,17 +111,15 @@ void Plan::make_segments() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     PlanNode& node = nodes_[i];
     if (node.kind == NodeKind::kFed) continue;
-    for (const auto* values : {&node.inputs, &node.arguments}) {
-      for (int value : *values) {
-        const int from = producer_[value];
-        depth[i] = std::max(depth[i], depth[from] + (nodes_[from].kind == NodeKind::kBatch ? 1 : 0));
-      }
+    for (int value : node.uses()) {
+      const int from = producer_[value];
+      depth[i] = std::max(depth[i], depth[from] + (nodes_[from].kind == NodeKind::kBatch ? 1 : 0));
     }
     if (node.kind == NodeKind::kBatch) {
       node.segment = static_cast<int>(segments_.size());
       Segment& segment = segments_.emplace_back();
       segment.is_batch = true;
-      segment.calls_python = node.batch_op().calls_python();
+      segment.lane = node.batch_op().lane();
     } else {
       const auto [it, is_new] = sample_segment.emplace(depth[i], static_cast<int>(segments_.size()));
       if (is_new) segments_.emplace_back();
@@ -123,15 +133,13 @@ void Plan::connect_segments() {
   std::vector<std::vector<int>> waits_for(segments_.size());
   for (const PlanNode& node : nodes_) {
     if (node.kind == NodeKind::kFed) continue;
-    for (const auto* values : {&node.inputs, &node.arguments}) {
-      for (int value : *values) {
-        const int from = nodes_[producer_[value]].segment;
-        if (from == node.segment) continue;
-        add_unique(segments_[node.segment].batches_in, value);
-        if (from < 0) continue;
-        add_unique(segments_[from].batches_out, value);
-        add_unique(waits_for[node.segment], from);
-      }
+    for (int value : node.uses()) {
+      const int from = nodes_[producer_[value]].segment;
+      if (from == node.segment) continue;
+      add_unique(segments_[node.segment].batches_in, value);
+      if (from < 0) continue;
+      add_unique(segments_[from].batches_out, value);
+      add_unique(waits_for[node.segment], from);
     }
   }
   for (int value : outputs_) {

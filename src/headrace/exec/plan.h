@@ -24,6 +24,7 @@ struct PlanNode {
   std::shared_ptr<Operator> op;
   std::vector<int> inputs;     // values
   std::vector<int> arguments;  // values, in the order of spec.tensor_args
+  int scope = -1;              // value whose absence leaves the node out; -1: none
   int first_output = 0;        // value of output 0; the others follow
   int segment = -1;            // -1: fed
   int reader = -1;             // number among the plan's readers
@@ -33,11 +34,13 @@ struct PlanNode {
   const SampleOperator& sample_op() const { return static_cast<const SampleOperator&>(*op); }
   const BatchOperator& batch_op() const { return static_cast<const BatchOperator&>(*op); }
   int num_outputs() const { return node->num_outputs; }
+  // All values that the node depends on.
+  std::vector<int> uses() const;
 };
 
 struct Segment {
   bool is_batch = false;  // one batch operator; else sample operators
-  bool calls_python = false;
+  Lane lane = Lane::kWorker;
   std::vector<int> nodes;        // in topological order
   std::vector<int> batches_in;   // values made by others that its nodes read
   std::vector<int> batches_out;  // values of its nodes that others or the pipeline's user read

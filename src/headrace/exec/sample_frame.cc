@@ -85,19 +85,23 @@ void SampleFrame::run(const SampleTask& task) {
   timed_ = tasks_++ % kTimedTaskEvery == 0;
   start(task);
   for (Step& step : steps_) {
+    step.present = is_present(step);
+    step.done = !step.present;
+    if (step.done) continue;
     guarded(step, task, [&] {
-      infer(step, task);
+      infer(step);
       if (step.node->eager) {
         promise_slots(step, task);
-        finish(step, task);
+        finish(step);
       }
     });
   }
   route(task);
   for (Step& step : steps_) {
-    if (!step.done) guarded(step, task, [&] { finish(step, task); });
+    if (!step.done) guarded(step, task, [&] { finish(step); });
   }
   for (size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].present) continue;
     NodeCounters::add(counters_[i].samples, 1);
     if (timed_) NodeCounters::add(counters_[i].timed_samples, 1);
     NodeCounters::add(counters_[i].bytes, static_cast<int64_t>(values_[steps_[i].node->first_output].bytes()));
@@ -108,8 +112,8 @@ void SampleFrame::start(const SampleTask& task) {
   arena_.reset();
   for (int value : segment_.batches_in) values_[value] = (*(*task.batches)[value])[task.slot];
   for (Step& step : steps_) {
-    step.done = false;
     step.ctx.plan_ = nullptr;
+    step.ctx.viewed_input_ = 0;
     step.ctx.id_ = step.node->reader >= 0 ? task.reader_ids[step.node->reader] : task.id;
     for (Sample* output : step.ctx.outputs_) {
       output->data = nullptr;
@@ -119,6 +123,15 @@ void SampleFrame::start(const SampleTask& task) {
       slots_[static_cast<size_t>(output - values_.data())] = nullptr;
     }
   }
+}
+
+// A conditional leaves a node out for a sample by leaving out what it depends on.
+bool SampleFrame::is_present(const Step& step) const {
+  const PlanNode& node = *step.node;
+  const auto present = [&](int value) { return values_[value].present(); };
+  const bool any_input_will_do = node.spec.schema->is_merge();
+  return (any_input_will_do || std::all_of(node.inputs.begin(), node.inputs.end(), present)) &&
+         std::all_of(node.arguments.begin(), node.arguments.end(), present) && (node.scope < 0 || present(node.scope));
 }
 
 void SampleFrame::choose_layouts(Step& step) {
@@ -137,20 +150,22 @@ void SampleFrame::choose_layouts(Step& step) {
   }
 }
 
-void SampleFrame::infer(Step& step, const SampleTask&) {
+void SampleFrame::infer(Step& step) {
   const SampleOperator& op = step.node->sample_op();
   if (!step.ctx.worker_state_) step.ctx.worker_state_ = op.make_worker_state();
   choose_layouts(step);
   op.infer(step.ctx);
   for (Sample* output : step.ctx.outputs_) {
-    if (!output->source.names && step.ctx.num_inputs() > 0) output->source = step.ctx.input(0).source;
+    if (!output->source.names && step.ctx.num_inputs() > 0) {
+      output->source = step.ctx.input(step.ctx.viewed_input_).source;
+    }
   }
 }
 
 void SampleFrame::promise_slots(const Step& step, const SampleTask& task) {
   for (int i = 0; i < step.node->num_outputs(); ++i) {
     const int value = step.node->first_output + i;
-    if (leaves_[value] && !slots_[value]) slots_[value] = claim(value, task);
+    if (leaves_[value] && !slots_[value] && values_[value].present()) slots_[value] = claim(value, task);
   }
 }
 
@@ -160,15 +175,16 @@ void SampleFrame::route(const SampleTask& task) {
     guarded(*step, task, [&] { promise_slots(*step, task); });
     if (!step->is_view) continue;
     // A view's bytes are its input's: let the input be computed where the view's result has to be.
-    const int input = step->node->inputs[0];
+    const int input = step->node->inputs[step->ctx.viewed_input_];
     const bool only_for_this = users_[input] == 1 && !leaves_[input] && !slots_[input];
-    if (only_for_this && plan_.nodes()[plan_.producer(input)].segment == step->node->segment) {
-      slots_[input] = slots_[step->node->first_output];
+    if (!only_for_this || plan_.nodes()[plan_.producer(input)].segment != step->node->segment) continue;
+    for (int i = 0; i < step->node->num_outputs() && !slots_[input]; ++i) {
+      slots_[input] = slots_[step->node->first_output + i];
     }
   }
 }
 
-void SampleFrame::finish(Step& step, const SampleTask&) {
+void SampleFrame::finish(Step& step) {
   step.done = true;
   for (size_t i = 0; i < step.relabelled.size(); ++i) step.relabelled[i].data = values_[step.node->inputs[i]].data;
   if (step.is_view) {
@@ -179,12 +195,15 @@ void SampleFrame::finish(Step& step, const SampleTask&) {
 }
 
 void SampleFrame::finish_view(Step& step) {
-  Sample& output = *step.ctx.outputs_[0];
-  void* slot = slots_[step.node->first_output];
-  output.data = step.ctx.input(0).data;
-  if (!slot) return;
-  if (slot != output.data && output.bytes() > 0) std::memcpy(slot, output.data, output.bytes());
-  output.data = slot;
+  for (int i = 0; i < step.node->num_outputs(); ++i) {
+    Sample& output = *step.ctx.outputs_[i];
+    if (!output.present()) continue;
+    void* slot = slots_[step.node->first_output + i];
+    output.data = step.ctx.input(step.ctx.viewed_input_).data;
+    if (!slot || slot == output.data) continue;
+    if (output.bytes() > 0) std::memcpy(slot, output.data, output.bytes());
+    output.data = slot;
+  }
 }
 
 void SampleFrame::compute(Step& step) {

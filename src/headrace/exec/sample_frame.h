@@ -56,6 +56,7 @@ class SampleFrame {
     const PlanNode* node = nullptr;
     int number = 0;  // in the plan
     bool is_view = false;
+    bool present = false;  // no conditional leaves it out for this sample
     bool done = false;
     SampleContext ctx;
     std::vector<std::vector<Layout>> layouts;  // by input: those that the schema allows
@@ -64,11 +65,12 @@ class SampleFrame {
 
   void make_step(int number);
   void start(const SampleTask& task);
-  void infer(Step& step, const SampleTask& task);
+  bool is_present(const Step& step) const;
+  void infer(Step& step);
   void choose_layouts(Step& step);
   void route(const SampleTask& task);
   void promise_slots(const Step& step, const SampleTask& task);
-  void finish(Step& step, const SampleTask& task);
+  void finish(Step& step);
   void finish_view(Step& step);
   void compute(Step& step);
   void* claim(int value, const SampleTask& task) { return (*task.batches)[value]->claim(task.slot, values_[value]); }

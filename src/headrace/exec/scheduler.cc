@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/thread.h"
+#include "exec/selection.h"
 
 namespace headrace {
 namespace {
@@ -44,7 +45,7 @@ Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const Exec
   bool has_python = false;
   for (const auto& plan : plans_) {
     stats_.push_back(std::make_unique<SegmentStats[]>(plan->segments().size()));
-    for (const Segment& segment : plan->segments()) has_python = has_python || segment.calls_python;
+    for (const Segment& segment : plan->segments()) has_python = has_python || segment.lane != Lane::kWorker;
   }
   const std::vector<int> cores = allowed_cores();
   for (int i = 0; i < options_.num_threads; ++i) {
@@ -107,11 +108,16 @@ void Scheduler::close() {
 
 void Scheduler::make_ready(SegmentWork& work) {
   const Segment& segment = segment_of(work);
-  if (segment.calls_python) {
-    insert_sorted(python_queue_, &work);
-    python_ready_.notify_one();
-  } else {
-    insert_sorted(ready_, &work);
+  switch (segment.lane) {
+    case Lane::kWorker: insert_sorted(ready_, &work); break;
+    case Lane::kPython:
+      insert_sorted(python_queue_, &work);
+      python_ready_.notify_one();
+      break;
+    case Lane::kCaller:
+      insert_sorted(caller_queue_, &work);
+      caller_ready_.notify_one();
+      break;
   }
 }
 
@@ -237,20 +243,28 @@ void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
   }
 }
 
-void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
-  PlanRun& run = *work.run;
+BatchContext Scheduler::batch_context(const SegmentWork& work) const {
+  const PlanRun& run = *work.run;
   const PlanNode& node = run.plan->nodes()[segment_of(work).nodes[0]];
-  const auto begin = Clock::now();
   BatchContext ctx;
   ctx.rows = run.rows;
   ctx.pool = pool_;
   ctx.iteration = run.iteration->number;
+  ctx.plan = run.number;
   for (int value : node.inputs) ctx.inputs.push_back(run.batches[value]);
   for (int value : node.arguments) ctx.arguments.push_back(run.batches[value]);
-  ctx.outputs.resize(node.num_outputs());
-  if (!run.failed && run.size > 0) {
+  ctx.outputs.resize(static_cast<size_t>(node.num_outputs()));
+  return ctx;
+}
+
+void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
+  PlanRun& run = *work.run;
+  const PlanNode& node = run.plan->nodes()[segment_of(work).nodes[0]];
+  const auto begin = Clock::now();
+  BatchContext ctx = batch_context(work);
+  if (!run.failed) {
     try {
-      node.batch_op().run(ctx);
+      run_batch_operator(work, node, ctx);
     } catch (const Error& error) {
       fail_run(run, 0, Error(error.kind(), node_error_message(*node.node, error.message())));
     } catch (const std::exception& error) {
@@ -259,7 +273,7 @@ void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
   }
   for (int i = 0; i < node.num_outputs(); ++i) {
     Ref<Batch>& output = ctx.outputs[i];
-    if (!output) output = make_ref<Batch>(pool_, 0);
+    if (!output) output = make_ref<Batch>(pool_, run.size);
     if (!output->rows) output->rows = run.rows;
     if (!output->keep_alive) output->keep_alive = run.plan->keep_alive();
     run.batches[node.first_output + i] = std::move(output);
@@ -267,6 +281,71 @@ void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
   NodeCounters::add(stats_of(work).batch_ns, nanoseconds(Clock::now() - begin));
   NodeCounters::add(stats_of(work).batch_samples, run.size);
   if (trace_.on()) trace_.record(lane, node.node->name, begin, run.iteration->number);
+}
+
+// Runs the operator on the rows that no conditional leaves out; without any it is not called.
+void Scheduler::run_batch_operator(const SegmentWork& work, const PlanNode& node, BatchContext& ctx) {
+  const int size = work.run->size;
+  const Ref<Batch> scope = node.scope >= 0 ? work.run->batches[node.scope] : nullptr;
+  const std::vector<int> rows = present_rows(ctx, scope, size);
+  if (rows.empty()) return;
+  if (static_cast<int>(rows.size()) == size) {
+    node.batch_op().run(ctx);
+  } else {
+    BatchContext chosen = gather_rows(ctx, rows);
+    node.batch_op().run(chosen);
+    ctx.outputs = std::move(chosen.outputs);
+  }
+  for (Ref<Batch>& output : ctx.outputs) {
+    check(output && output->size() == static_cast<int>(rows.size()), "expected an output of {} samples, got {}",
+          rows.size(), output ? output->size() : 0);
+    if (static_cast<int>(rows.size()) != size) output = scatter_rows(*output, rows, size);
+  }
+}
+
+bool Scheduler::dispatch_joint(Iteration& iteration, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const auto turn_of = [&](int plan) -> SegmentWork* {
+    for (SegmentWork* work : caller_queue_) {
+      if (work->run == &iteration.runs[plan]) return work;
+    }
+    return nullptr;
+  };
+  while (iteration.joint_left > 0) {
+    std::vector<SegmentWork*> works;
+    const bool ready = caller_ready_.wait_for(lock, timeout, [&] {
+      works.clear();
+      for (size_t plan = 0; plan < plans_.size(); ++plan) works.push_back(turn_of(static_cast<int>(plan)));
+      return std::all_of(works.begin(), works.end(), [](SegmentWork* work) { return work != nullptr; });
+    });
+    if (!ready) return false;
+    for (SegmentWork* work : works) caller_queue_.erase(std::find(caller_queue_.begin(), caller_queue_.end(), work));
+    --iteration.joint_left;
+    lock.unlock();
+    dispatch(works);
+    lock.lock();
+    for (SegmentWork* work : works) insert_sorted(python_queue_, work);
+    python_ready_.notify_one();
+  }
+  return true;
+}
+
+void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
+  std::vector<BatchContext> contexts;
+  for (const SegmentWork* work : works) {
+    if (work->run->failed) return;  // take() raises; what is left of the iteration is skipped
+    contexts.push_back(batch_context(*work));
+  }
+  PlanRun& first = *works[0]->run;
+  const PlanNode& node = first.plan->nodes()[segment_of(*works[0]).nodes[0]];
+  const auto begin = Clock::now();
+  try {
+    node.batch_op().dispatch(contexts);
+  } catch (const Error& error) {
+    const Error named(error.kind(), node_error_message(*node.node, error.message()));
+    for (SegmentWork* work : works) fail_run(*work->run, 0, named);
+  }
+  if (trace_.on()) trace_.record("caller", node.node->name, begin, first.iteration->number);
 }
 
 void Scheduler::fail_run(PlanRun& run, int slot, Error error) {
@@ -333,7 +412,7 @@ void Scheduler::remember_samples(const SegmentWork& work) {
   std::lock_guard lock(mutex_);
   for (int value : segment_of(work).batches_out) {
     for (int slot = 0; slot < run.size; ++slot) {
-      if (run.rows->status[slot] == RowStatus::kZeroed || !run.batches[value]->claimed(slot)) continue;
+      if (run.rows->status[slot] == RowStatus::kZeroed || !run.batches[value]->has(slot)) continue;
       last_samples_[{run.number, value}].describe_as((*run.batches[value])[slot]);
       last_samples_[{run.number, value}].source = Source();
       break;

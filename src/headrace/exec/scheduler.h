@@ -25,6 +25,9 @@ class Scheduler {
   void start(Iteration& iteration);
   // True when the iteration is ready within the time.
   bool wait(const Iteration& iteration, std::chrono::milliseconds timeout);
+  // Dispatches the iteration's operators of Lane::kCaller, in order, each when its inputs are ready in all plans. False
+  // if they are not within the time; call again then.
+  bool dispatch_joint(Iteration& iteration, std::chrono::milliseconds timeout);
   // Ends all threads after their present task. Idempotent.
   void close();
 
@@ -68,7 +71,10 @@ class Scheduler {
   void run_chunk(Worker& worker, const Chunk& chunk);
   void run_samples(Worker& worker, const Chunk& chunk);
   void run_slot(SampleFrame& frame, SegmentWork& work, int slot);
+  BatchContext batch_context(const SegmentWork& work) const;
   void run_batch(SegmentWork& work, const std::string& lane);
+  void run_batch_operator(const SegmentWork& work, const PlanNode& node, BatchContext& ctx);
+  void dispatch(const std::vector<SegmentWork*>& works);
   void finish_chunk(std::unique_lock<std::mutex>& lock, SegmentWork& work, int count);
   void complete(std::unique_lock<std::mutex>& lock, SegmentWork& work);
   void fill_zeroed_rows(SegmentWork& work);
@@ -86,10 +92,12 @@ class Scheduler {
   mutable std::mutex mutex_;
   std::condition_variable work_ready_;
   std::condition_variable python_ready_;
+  std::condition_variable caller_ready_;
   std::condition_variable iteration_ready_;
   bool closing_ = false;
   std::vector<SegmentWork*> ready_;                     // sorted by (iteration, plan, segment)
   std::vector<SegmentWork*> python_queue_;              // the same
+  std::vector<SegmentWork*> caller_queue_;              // the same
   std::map<std::pair<int, int>, int64_t> python_turn_;  // (plan, segment) -> the iteration that it runs next
   std::vector<Iteration*> unfinished_;
   std::map<std::pair<int, int>, Sample> last_samples_;  // (plan, value) -> what its samples look like

@@ -34,6 +34,7 @@ void normalize_args(Node& node, const Schema& schema) {
 
 void check_args(const Node& node, const Schema& schema) {
   for (const auto& [name, edge] : node.tensor_args) {
+    if (name == kScopeArgument) continue;
     const ArgSpec* spec = schema.find_arg(name);
     if (!spec) fail(ErrorKind::kKey, "Argument \"{}\" is not defined for operator \"{}\".", name, node.display_name);
     if (spec->per_sample == PerSample::kNever) {
@@ -114,7 +115,7 @@ void Graph::validate(const Registry& registry) const {
     }
     for (const auto& [name, edge] : node.tensor_args) {
       check_edge(node, edge, name);
-      check(device_of(edge) == "cpu", "{}",
+      check(device_of(edge) == "cpu" || name == kScopeArgument, "{}",
             node_error_message(node, fmt::format("the argument \"{}\" must be computed on the CPU", name)));
     }
   }

@@ -17,6 +17,10 @@ struct Edge {
   friend auto operator<=>(const Edge&, const Edge&) = default;
 };
 
+// Name of a tensor argument that every operator has: a value of the branch that the node stands in. The node is left
+// out for samples that the value is absent for. Only nodes without inputs need it.
+inline constexpr std::string_view kScopeArgument = "_scope";
+
 struct Node {
   std::string op;    // name of the schema
   std::string name;  // of the instance, unique in the graph

@@ -46,6 +46,8 @@ class SampleContext {
   }
   template <typename T> T& plan() const { return *static_cast<T*>(plan_); }
   template <typename T> T& worker_state() const { return static_cast<T&>(*worker_state_); }
+  // For views: which input the output shows. The first one unless infer() says otherwise.
+  void set_viewed_input(int i) { viewed_input_ = i; }
 
  private:
   friend class SampleFrame;  // exec/sample_frame.h fills it in
@@ -56,6 +58,7 @@ class SampleContext {
   SampleId id_;
   Arena* arena_ = nullptr;
   void* plan_ = nullptr;
+  int viewed_input_ = 0;
   std::unique_ptr<WorkerState> worker_state_;
 };
 
@@ -94,13 +97,23 @@ class BatchContext {
   Ref<BatchRows> rows;
   Ref<HostPool> pool;
   int64_t iteration = 0;
+  int plan = 0;  // number of the pipeline in its group
+};
+
+// Where a batch operator runs.
+enum class Lane {
+  kWorker,  // on any worker
+  kPython,  // on the thread for the program's Python, in iteration order, one at a time
+  kCaller,  // dispatched on the thread that asks for batches, collected on the Python lane: see dispatch()
 };
 
 class BatchOperator : public Operator {
  public:
   virtual void run(BatchContext& ctx) const = 0;
-  // Runs on the Python lane, in iteration order, one at a time; else on any worker.
-  virtual bool calls_python() const { return false; }
+  virtual Lane lane() const { return Lane::kWorker; }
+  // For Lane::kCaller: begins the work of one iteration for all plans of the group at once. run() is called for each
+  // plan afterwards, and waits for the result. The order of dispatches depends on the count of calls only.
+  virtual void dispatch(std::span<BatchContext> plans) const { (void)plans; }
 };
 
 }  // namespace headrace

@@ -148,6 +148,11 @@ Schema& Schema::view() {
   return *this;
 }
 
+Schema& Schema::merge() {
+  merge_ = true;
+  return view();
+}
+
 Schema& Schema::deprecated(std::string advice) {
   deprecation_ = std::move(advice);
   return *this;

@@ -74,6 +74,8 @@ class Schema {
   Schema& side_effects();  // never removed
   // Output 0 has the bytes of input 0: reshape, squeeze, copies between devices. The engine shares the memory.
   Schema& view();
+  // A view of the input that its infer() names by SampleContext::set_viewed_input(); the others may be absent.
+  Schema& merge();
   Schema& deprecated(std::string advice);
 
   const std::string& name() const { return name_; }
@@ -93,6 +95,7 @@ class Schema {
   bool is_never_merged() const { return never_merged_ || random_ || reader_ || fed_ || side_effects_; }
   bool has_side_effects() const { return side_effects_; }
   bool is_view() const { return view_; }
+  bool is_merge() const { return merge_; }
   const std::string& deprecation() const { return deprecation_; }
 
  private:
@@ -115,6 +118,7 @@ class Schema {
   bool never_merged_ = false;
   bool side_effects_ = false;
   bool view_ = false;
+  bool merge_ = false;
   std::string deprecation_;
 };
 
