@@ -13,7 +13,7 @@ pytest.importorskip("optax")
 
 FOLDER = Path(__file__).parent
 PACKAGE = Path(__file__).resolve().parents[3] / "python"
-TRAIN, TEST = 2000, 200
+TRAIN, TEST = 1200, 200
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def digits(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "variant, length, size, shape",
-    [("one", 40, TRAIN, "50 784"), ("many", 10, TRAIN // 4, "4 50 784")],
+    [("one", 24, TRAIN, "50 784"), ("many", 6, TRAIN // 4, "4 50 784")],
 )
 def test_trains(digits, variant, length, size, shape):
     environment = {
