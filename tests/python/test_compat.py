@@ -98,7 +98,8 @@ def test_the_rest_of_the_namespace_is_left_alone():
 def test_arguments_name_and_path_are_the_scripts():
     program = """
         import os, sys
-        print(__name__, os.path.basename(__file__), sys.argv[1:], os.path.isdir(sys.path[0]), os.path.basename(sys.argv[0]))
+        program = os.path.basename(sys.argv[0])
+        print(__name__, os.path.basename(__file__), sys.argv[1:], os.path.isdir(sys.path[0]), program)
     """
     assert output_of(program, arguments=("a", "--b")) == "__main__ program.py ['a', '--b'] True program.py"
 

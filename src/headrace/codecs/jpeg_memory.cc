@@ -2,7 +2,13 @@
 #include "codecs/jpeg_memory.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <new>
+#include <vector>
+
+#include <jpeglib.h>
 
 #include <jerror.h>
 
@@ -16,35 +22,56 @@ constexpr size_t kFirstChunk = 64 << 10;
 
 size_t round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-JpegMemory& self(j_common_ptr cinfo) { return *static_cast<JpegMemory*>(cinfo->client_data); }
-
 }  // namespace
 
-void JpegMemory::install(j_common_ptr cinfo) {
-  cinfo->client_data = this;
-  chunks_.reserve(64);  // sizes double, so there are never more, and push_back does not throw
-  original_ = *cinfo->mem;
-  cinfo->mem->alloc_small = alloc;
-  cinfo->mem->alloc_large = alloc_large;
-  cinfo->mem->alloc_sarray = alloc_rows;
-  cinfo->mem->free_pool = free_pool;
+struct JpegMemory::Pool {
+  struct Chunk {
+    std::unique_ptr<std::byte[]> memory;
+    size_t size;
+  };
+
+  static Pool& of(j_common_ptr cinfo) { return *static_cast<Pool*>(cinfo->client_data); }
+  static void* alloc(j_common_ptr cinfo, int pool, size_t bytes);
+  static void* alloc_large(j_common_ptr cinfo, int pool, size_t bytes);
+  static JSAMPARRAY alloc_rows(j_common_ptr cinfo, int pool, JDIMENSION samples, JDIMENSION rows);
+  static void free_pool(j_common_ptr cinfo, int pool);
+
+  void* take(size_t bytes);
+  void rewind();
+
+  std::vector<Chunk> chunks;  // the last one is in use
+  size_t used = 0;            // bytes of it
+  jpeg_memory_mgr original{};
+};
+
+JpegMemory::JpegMemory() : pool_(std::make_unique<Pool>()) {}
+JpegMemory::~JpegMemory() = default;
+
+void JpegMemory::install(jpeg_common_struct* cinfo) {
+  cinfo->client_data = pool_.get();
+  pool_->chunks.reserve(64);  // sizes double, so there are never more, and push_back does not throw
+  pool_->original = *cinfo->mem;
+  cinfo->mem->alloc_small = Pool::alloc;
+  cinfo->mem->alloc_large = Pool::alloc_large;
+  cinfo->mem->alloc_sarray = Pool::alloc_rows;
+  cinfo->mem->free_pool = Pool::free_pool;
 }
 
-void* JpegMemory::alloc(j_common_ptr cinfo, int pool, size_t bytes) {
-  JpegMemory& memory = self(cinfo);
-  if (pool != JPOOL_IMAGE) return memory.original_.alloc_small(cinfo, pool, bytes);
+void* JpegMemory::Pool::alloc(j_common_ptr cinfo, int pool, size_t bytes) {
+  Pool& memory = of(cinfo);
+  if (pool != JPOOL_IMAGE) return memory.original.alloc_small(cinfo, pool, bytes);
   void* block = memory.take(bytes);
   if (!block) ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, 0);
   return block;
 }
 
-void* JpegMemory::alloc_large(j_common_ptr cinfo, int pool, size_t bytes) {
-  if (pool != JPOOL_IMAGE) return self(cinfo).original_.alloc_large(cinfo, pool, bytes);
+void* JpegMemory::Pool::alloc_large(j_common_ptr cinfo, int pool, size_t bytes) {
+  if (pool != JPOOL_IMAGE) return of(cinfo).original.alloc_large(cinfo, pool, bytes);
   return alloc(cinfo, pool, bytes);
 }
 
-JSAMPARRAY JpegMemory::alloc_rows(j_common_ptr cinfo, int pool, JDIMENSION samples, JDIMENSION rows) {
-  if (pool != JPOOL_IMAGE) return self(cinfo).original_.alloc_sarray(cinfo, pool, samples, rows);
+JSAMPARRAY JpegMemory::Pool::alloc_rows(j_common_ptr cinfo, int pool, JDIMENSION samples, JDIMENSION rows) {
+  if (pool != JPOOL_IMAGE) return of(cinfo).original.alloc_sarray(cinfo, pool, samples, rows);
   const size_t stride = round_up(samples, kRowPadding);
   auto* pointers = static_cast<JSAMPARRAY>(alloc(cinfo, pool, rows * sizeof(JSAMPROW)));
   auto* pixels = static_cast<JSAMPROW>(alloc(cinfo, pool, rows * stride));
@@ -52,36 +79,36 @@ JSAMPARRAY JpegMemory::alloc_rows(j_common_ptr cinfo, int pool, JDIMENSION sampl
   return pointers;
 }
 
-void JpegMemory::free_pool(j_common_ptr cinfo, int pool) {
-  JpegMemory& memory = self(cinfo);
-  memory.original_.free_pool(cinfo, pool);
+void JpegMemory::Pool::free_pool(j_common_ptr cinfo, int pool) {
+  Pool& memory = of(cinfo);
+  memory.original.free_pool(cinfo, pool);
   if (pool == JPOOL_IMAGE) memory.rewind();
 }
 
 // Null if there is no memory: an exception must not pass through libjpeg.
-void* JpegMemory::take(size_t bytes) {
+void* JpegMemory::Pool::take(size_t bytes) {
   bytes = round_up(std::max<size_t>(bytes, 1), kAlignment);
-  if (chunks_.empty() || chunks_.back().size - used_ < bytes) {
-    const size_t size = std::max({kFirstChunk, bytes + kAlignment, chunks_.empty() ? 0 : 2 * chunks_.back().size});
+  if (chunks.empty() || chunks.back().size - used < bytes) {
+    const size_t size = std::max({kFirstChunk, bytes + kAlignment, chunks.empty() ? 0 : 2 * chunks.back().size});
     Chunk chunk{std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[size]), size};
     if (!chunk.memory) return nullptr;
     // The first block starts aligned.
-    used_ = round_up(reinterpret_cast<uintptr_t>(chunk.memory.get()), kAlignment) -
-            reinterpret_cast<uintptr_t>(chunk.memory.get());
-    chunks_.push_back(std::move(chunk));
-    if (chunks_.back().size - used_ < bytes) return nullptr;
+    used = round_up(reinterpret_cast<uintptr_t>(chunk.memory.get()), kAlignment) -
+           reinterpret_cast<uintptr_t>(chunk.memory.get());
+    chunks.push_back(std::move(chunk));
+    if (chunks.back().size - used < bytes) return nullptr;
   }
-  void* block = chunks_.back().memory.get() + used_;
-  used_ += bytes;
+  void* block = chunks.back().memory.get() + used;
+  used += bytes;
   return block;
 }
 
 // Keeps the last chunk, the largest.
-void JpegMemory::rewind() {
-  if (chunks_.empty()) return;
-  if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
-  const auto start = reinterpret_cast<uintptr_t>(chunks_.back().memory.get());
-  used_ = round_up(start, kAlignment) - start;
+void JpegMemory::Pool::rewind() {
+  if (chunks.empty()) return;
+  if (chunks.size() > 1) chunks.erase(chunks.begin(), chunks.end() - 1);
+  const auto start = reinterpret_cast<uintptr_t>(chunks.back().memory.get());
+  used = round_up(start, kAlignment) - start;
 }
 
 }  // namespace headrace

@@ -1,12 +1,9 @@
 // Memory for libjpeg's per-image state that is kept from one image to the next. Internal to codecs/.
 #pragma once
 
-#include <cstddef>
-#include <cstdio>
 #include <memory>
-#include <vector>
 
-#include <jpeglib.h>
+struct jpeg_common_struct;  // libjpeg's: what j_common_ptr points to
 
 namespace headrace {
 
@@ -15,29 +12,17 @@ namespace headrace {
 // (the coefficients of the whole image) stays with libjpeg's own allocator.
 class JpegMemory {
  public:
-  JpegMemory() = default;
+  JpegMemory();
+  ~JpegMemory();
   JpegMemory(const JpegMemory&) = delete;
   JpegMemory& operator=(const JpegMemory&) = delete;
 
   // To be called once, after jpeg_create_decompress; this object must outlive `cinfo`. Uses cinfo->client_data.
-  void install(j_common_ptr cinfo);
+  void install(jpeg_common_struct* cinfo);
 
  private:
-  static void* alloc(j_common_ptr cinfo, int pool, size_t bytes);
-  static void* alloc_large(j_common_ptr cinfo, int pool, size_t bytes);
-  static JSAMPARRAY alloc_rows(j_common_ptr cinfo, int pool, JDIMENSION samples, JDIMENSION rows);
-  static void free_pool(j_common_ptr cinfo, int pool);
-
-  void* take(size_t bytes);
-  void rewind();
-
-  struct Chunk {
-    std::unique_ptr<std::byte[]> memory;
-    size_t size;
-  };
-  std::vector<Chunk> chunks_;  // the last one is in use
-  size_t used_ = 0;            // bytes of it
-  jpeg_memory_mgr original_{};
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
 };
 
 }  // namespace headrace
