@@ -1,0 +1,17 @@
+// Resampling of tensors along any of their axes, separably.
+#pragma once
+
+#include <span>
+
+#include "core/arena.h"
+#include "core/sample.h"
+#include "kernels/cpu/resample_table.h"
+
+namespace headrace {
+
+// Writes `in`, resampled along its axes as `axes` says (one entry for each axis, with its extents), to `out`. Types:
+// uint8, uint16, int16, float; the output's is the input's or float. All sums are made in float, integers are rounded
+// once, at the end, half away from zero. An output without elements is left alone; otherwise no axis is empty.
+void resample(const Sample& in, std::span<const ResampleAxis> axes, const Sample& out, Arena& arena);
+
+}  // namespace headrace

@@ -1,0 +1,188 @@
+// Row kernels of resampling, with SIMD.
+#include "kernels/cpu/resample_rows.h"
+
+#include <algorithm>
+
+// Targets between which these loops don't differ are left out, for the compiler's time.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/resample_rows.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headrace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<FloatTag>;
+constexpr FloatTag kFloat;
+using PixelTag = hn::CappedTag<float, 4>;
+constexpr PixelTag kPixel;
+
+template <typename In> HWY_INLINE FloatVec load_float(const In* in) {
+  if constexpr (std::is_same_v<In, float>) {
+    return hn::LoadU(kFloat, in);
+  } else {
+    const hn::RebindToSigned<FloatTag> wide;
+    const hn::Rebind<In, FloatTag> narrow;
+    return hn::ConvertTo(kFloat, hn::PromoteTo(wide, hn::LoadU(narrow, in)));
+  }
+}
+
+// Elements [j, j + kVectors * lanes) of the blended row.
+template <int kVectors, typename In>
+HWY_INLINE void blend_block(const void* const* rows, const float* weights, int64_t taps, float* out, int64_t j) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kFloat));
+  FloatVec sum[kVectors];
+  const In* row = static_cast<const In*>(rows[0]) + j;
+  const FloatVec first = hn::Set(kFloat, weights[0]);
+  for (int v = 0; v < kVectors; ++v) sum[v] = hn::Mul(first, load_float(row + v * lanes));
+  for (int64_t k = 1; k < taps; ++k) {
+    row = static_cast<const In*>(rows[k]) + j;
+    const FloatVec weight = hn::Set(kFloat, weights[k]);
+    for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], hn::Mul(weight, load_float(row + v * lanes)));
+  }
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], kFloat, out + j + v * lanes);
+}
+
+template <typename In>
+void blend_rows(const void* const* rows, const float* weights, int64_t taps, float* out, int64_t n) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kFloat));
+  int64_t j = 0;
+  for (; j + 4 * lanes <= n; j += 4 * lanes) blend_block<4, In>(rows, weights, taps, out, j);
+  for (; j + lanes <= n; j += lanes) blend_block<1, In>(rows, weights, taps, out, j);
+  for (; j < n; ++j) {
+    float sum = weights[0] * static_cast<float>(static_cast<const In*>(rows[0])[j]);
+    for (int64_t k = 1; k < taps; ++k) sum += weights[k] * static_cast<float>(static_cast<const In*>(rows[k])[j]);
+    out[j] = sum;
+  }
+}
+
+// Pixels of up to one vector: what lies in the lanes beyond a pixel is overwritten by the next one.
+template <typename Tag>
+HWY_INLINE void filter_narrow(Tag tag, const float* in, const ResampleTable& table, int64_t channels, float* out) {
+  const float* weights = table.weights;
+  for (int64_t i = 0; i < table.out; ++i, weights += table.taps, out += channels) {
+    const float* pixel = in + (table.first[i] - table.begin) * channels;
+    auto sum = hn::Mul(hn::Set(tag, weights[0]), hn::LoadU(tag, pixel));
+    for (int64_t k = 1; k < table.taps; ++k) {
+      pixel += channels;
+      sum = hn::Add(sum, hn::Mul(hn::Set(tag, weights[k]), hn::LoadU(tag, pixel)));
+    }
+    hn::StoreU(sum, tag, out);
+  }
+}
+
+void filter_wide(const float* in, const ResampleTable& table, int64_t channels, float* out) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kFloat));
+  const float* weights = table.weights;
+  for (int64_t i = 0; i < table.out; ++i, weights += table.taps, out += channels) {
+    const float* first = in + (table.first[i] - table.begin) * channels;
+    for (int64_t c = 0; c < channels; c += lanes) {
+      const float* pixel = first + c;
+      FloatVec sum = hn::Mul(hn::Set(kFloat, weights[0]), hn::LoadU(kFloat, pixel));
+      for (int64_t k = 1; k < table.taps; ++k) {
+        pixel += channels;
+        sum = hn::Add(sum, hn::Mul(hn::Set(kFloat, weights[k]), hn::LoadU(kFloat, pixel)));
+      }
+      hn::StoreU(sum, kFloat, out + c);
+    }
+  }
+}
+
+void filter_row(const float* in, const ResampleTable& table, int64_t channels, float* out) {
+  if (channels <= static_cast<int64_t>(hn::Lanes(kPixel))) {
+    filter_narrow(kPixel, in, table, channels, out);
+  } else {
+    filter_wide(in, table, channels, out);
+  }
+}
+
+// Half away from zero: truncates x plus the largest number below a half (see core/convert.h).
+HWY_INLINE hn::Vec<hn::RebindToSigned<FloatTag>> round_to_int(FloatVec x) {
+  const FloatVec half = hn::CopySign(hn::Set(kFloat, 0.49999997f), x);
+  return hn::ConvertTo(hn::RebindToSigned<FloatTag>(), hn::Add(x, half));
+}
+
+template <typename Out> void store_row(const float* in, void* to, int64_t n) {
+  Out* out = static_cast<Out*>(to);
+  if constexpr (std::is_same_v<Out, float>) {
+    std::copy_n(in, n, out);
+  } else {
+    const hn::Rebind<Out, FloatTag> narrow;
+    const int64_t lanes = static_cast<int64_t>(hn::Lanes(kFloat));
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      hn::StoreU(hn::DemoteTo(narrow, round_to_int(hn::LoadU(kFloat, in + i))), narrow, out + i);
+    }
+    if (i == n) return;
+    Out tail[hn::MaxLanes(kFloat)];  // the input has slack
+    hn::StoreU(hn::DemoteTo(narrow, round_to_int(hn::LoadU(kFloat, in + i))), narrow, tail);
+    std::copy_n(tail, n - i, out + i);
+  }
+}
+
+void interleave_rows(const float* in, int64_t stride, float* out, int64_t n) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kPixel));
+  for (int64_t i = 0; i < n; i += lanes) {
+    const float* from = in + i;
+    hn::StoreInterleaved4(hn::LoadU(kPixel, from), hn::LoadU(kPixel, from + stride),
+                          hn::LoadU(kPixel, from + 2 * stride), hn::LoadU(kPixel, from + 3 * stride), kPixel,
+                          out + 4 * i);
+  }
+}
+
+void separate_rows(const float* in, float* out, int64_t stride, int64_t n) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kPixel));
+  for (int64_t i = 0; i < n; i += lanes) {
+    hn::Vec<PixelTag> a, b, c, d;
+    hn::LoadInterleaved4(kPixel, in + 4 * i, a, b, c, d);
+    hn::StoreU(a, kPixel, out + i);
+    hn::StoreU(b, kPixel, out + stride + i);
+    hn::StoreU(c, kPixel, out + 2 * stride + i);
+    hn::StoreU(d, kPixel, out + 3 * stride + i);
+  }
+}
+
+using Blend = decltype(ResampleRowKernels::blend_rows);
+using Store = decltype(ResampleRowKernels::store_row);
+
+Blend find_blend(DType in) {
+  switch (in) {
+    case DType::kUInt8: return blend_rows<uint8_t>;
+    case DType::kUInt16: return blend_rows<uint16_t>;
+    case DType::kInt16: return blend_rows<int16_t>;
+    case DType::kFloat32: return blend_rows<float>;
+    default: return nullptr;
+  }
+}
+
+Store find_store(DType out) {
+  switch (out) {
+    case DType::kUInt8: return store_row<uint8_t>;
+    case DType::kUInt16: return store_row<uint16_t>;
+    case DType::kInt16: return store_row<int16_t>;
+    case DType::kFloat32: return store_row<float>;
+    default: return nullptr;
+  }
+}
+
+ResampleRowKernels find_kernels(DType in, DType out) {
+  return {find_blend(in), blend_rows<float>, filter_row, find_store(out), interleave_rows, separate_rows};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headrace
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headrace {
+
+HWY_EXPORT(find_kernels);
+
+ResampleRowKernels find_resample_kernels(DType in, DType out) { return HWY_DYNAMIC_DISPATCH(find_kernels)(in, out); }
+
+}  // namespace headrace
+#endif
