@@ -1,6 +1,7 @@
 // Resampling by the nearest element.
 #include "kernels/cpu/resample_nearest.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -13,6 +14,12 @@ using Gather = void (*)(const uint8_t* in, const int64_t* offsets, int64_t n, si
 
 template <size_t kBytes> void gather_fixed(const uint8_t* in, const int64_t* offsets, int64_t n, size_t, uint8_t* out) {
   for (int64_t i = 0; i < n; ++i) std::memcpy(out + static_cast<size_t>(i) * kBytes, in + offsets[i], kBytes);
+}
+
+// Three bytes by way of four, of which the next pixel overwrites the last: the input has one byte more than it needs.
+void gather_three(const uint8_t* in, const int64_t* offsets, int64_t n, uint8_t* out) {
+  for (int64_t i = 0; i + 1 < n; ++i) std::memcpy(out + 3 * i, in + offsets[i], 4);
+  std::memcpy(out + 3 * (n - 1), in + offsets[n - 1], 3);
 }
 
 void gather(const uint8_t* in, const int64_t* offsets, int64_t n, size_t bytes, uint8_t* out) {
@@ -61,13 +68,19 @@ void resample_nearest(const Sample& in, std::span<const ResampleAxis> axes, cons
   const bool converts = in.dtype != out.dtype;
   uint8_t* buffer = converts ? arena.allocate_array<uint8_t>(row_bytes).data() : nullptr;
   const Gather gather_row = find_gather(pixel);
+  const uint8_t* in_end = in.as<const uint8_t>() + in.bytes();
+  const int64_t farthest = std::max(offsets[last][0], offsets[last][row_pixels - 1]);
 
   std::array<int64_t, Shape::kMaxDims> at{};
   uint8_t* to = out.as<uint8_t>();
   for (int64_t rows = out.volume() / row_elements; rows > 0; --rows) {
     const uint8_t* from = in.as<const uint8_t>();
     for (size_t i = 0; i < last; ++i) from += offsets[i][at[i]];
-    gather_row(from, offsets[last], row_pixels, pixel, converts ? buffer : to);
+    if (pixel == 3 && from + farthest + 4 <= in_end) {
+      gather_three(from, offsets[last], row_pixels, converts ? buffer : to);
+    } else {
+      gather_row(from, offsets[last], row_pixels, pixel, converts ? buffer : to);
+    }
     if (converts) convert_array(buffer, in.dtype, to, out.dtype, row_elements);
     to += static_cast<size_t>(row_elements) * dtype_size(out.dtype);
     for (size_t i = last; i-- > 0 && ++at[i] == axes[i].out;) at[i] = 0;

@@ -2,6 +2,7 @@
 #include "kernels/cpu/resample_rows.h"
 
 #include <algorithm>
+#include <iterator>
 
 // Targets between which these loops don't differ are left out, for the compiler's time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
@@ -60,20 +61,27 @@ void blend_rows(const void* const* rows, const float* weights, int64_t taps, flo
   }
 }
 
-// Pixels of up to one vector: what lies in the lanes beyond a pixel is overwritten by the next one.
-template <typename Tag>
-HWY_INLINE void filter_narrow(Tag tag, const float* in, const ResampleTable& table, int64_t channels, float* out) {
+// Pixels of up to four floats: what lies in the lanes beyond a pixel is overwritten by the next one. kTaps is the
+// number of taps, so that their loop is unrolled, or 0 for any.
+template <int kTaps> void filter_narrow(const float* in, const ResampleTable& table, int64_t channels, float* out) {
+  const int64_t taps = kTaps > 0 ? kTaps : table.taps;
   const float* weights = table.weights;
-  for (int64_t i = 0; i < table.out; ++i, weights += table.taps, out += channels) {
-    const float* pixel = in + (table.first[i] - table.begin) * channels;
-    auto sum = hn::Mul(hn::Set(tag, weights[0]), hn::LoadU(tag, pixel));
-    for (int64_t k = 1; k < table.taps; ++k) {
-      pixel += channels;
-      sum = hn::Add(sum, hn::Mul(hn::Set(tag, weights[k]), hn::LoadU(tag, pixel)));
+  in -= table.begin * channels;
+  for (int64_t i = 0; i < table.out; ++i, weights += taps, out += channels) {
+    const float* pixel = in + table.first[i] * channels;
+    auto sum = hn::Mul(hn::Set(kPixel, weights[0]), hn::LoadU(kPixel, pixel));
+    HWY_UNROLL(8)
+    for (int64_t k = 1; k < taps; ++k) {
+      sum = hn::Add(sum, hn::Mul(hn::Set(kPixel, weights[k]), hn::LoadU(kPixel, pixel + k * channels)));
     }
-    hn::StoreU(sum, tag, out);
+    hn::StoreU(sum, kPixel, out);
   }
 }
+
+using FilterRow = decltype(ResampleRowKernels::filter_row);
+constexpr FilterRow kFilterNarrow[] = {filter_narrow<0>, filter_narrow<1>, filter_narrow<2>,
+                                       filter_narrow<3>, filter_narrow<4>, filter_narrow<5>,
+                                       filter_narrow<6>, filter_narrow<7>, filter_narrow<8>};
 
 void filter_wide(const float* in, const ResampleTable& table, int64_t channels, float* out) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(kFloat));
@@ -94,15 +102,18 @@ void filter_wide(const float* in, const ResampleTable& table, int64_t channels, 
 
 void filter_row(const float* in, const ResampleTable& table, int64_t channels, float* out) {
   if (channels <= static_cast<int64_t>(hn::Lanes(kPixel))) {
-    filter_narrow(kPixel, in, table, channels, out);
+    constexpr int64_t kUnrolled = std::size(kFilterNarrow);
+    kFilterNarrow[table.taps < kUnrolled ? table.taps : 0](in, table, channels, out);
   } else {
     filter_wide(in, table, channels, out);
   }
 }
 
-// Half away from zero: truncates x plus the largest number below a half (see core/convert.h).
-HWY_INLINE hn::Vec<hn::RebindToSigned<FloatTag>> round_to_int(FloatVec x) {
-  const FloatVec half = hn::CopySign(hn::Set(kFloat, 0.49999997f), x);
+// Half away from zero: truncates x plus the largest number below a half (see core/convert.h). For unsigned types the
+// sign doesn't matter: whatever is negative becomes 0.
+template <typename Out> HWY_INLINE hn::Vec<hn::RebindToSigned<FloatTag>> round_to_int(FloatVec x) {
+  FloatVec half = hn::Set(kFloat, 0.49999997f);
+  if constexpr (std::is_signed_v<Out>) half = hn::CopySign(half, x);
   return hn::ConvertTo(hn::RebindToSigned<FloatTag>(), hn::Add(x, half));
 }
 
@@ -115,11 +126,11 @@ template <typename Out> void store_row(const float* in, void* to, int64_t n) {
     const int64_t lanes = static_cast<int64_t>(hn::Lanes(kFloat));
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
-      hn::StoreU(hn::DemoteTo(narrow, round_to_int(hn::LoadU(kFloat, in + i))), narrow, out + i);
+      hn::StoreU(hn::DemoteTo(narrow, round_to_int<Out>(hn::LoadU(kFloat, in + i))), narrow, out + i);
     }
     if (i == n) return;
     Out tail[hn::MaxLanes(kFloat)];  // the input has slack
-    hn::StoreU(hn::DemoteTo(narrow, round_to_int(hn::LoadU(kFloat, in + i))), narrow, tail);
+    hn::StoreU(hn::DemoteTo(narrow, round_to_int<Out>(hn::LoadU(kFloat, in + i))), narrow, tail);
     std::copy_n(tail, n - i, out + i);
   }
 }

@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kPointsPerUnit = 32;
 
+// Places closer than this are one place: what exact arithmetic would say must not hang on rounding.
+constexpr double kEdge = 1e-9;
+
 // Points 0 .. radius * 32 of an even function, and one more 0 to interpolate with.
 template <int kRadius> using Curve = std::array<float, kRadius * kPointsPerUnit + 2>;
 
@@ -94,8 +97,7 @@ struct Rows {
 // One output: weights of the elements around `centre`, folded onto [0, in), normalised.
 void fill_row(const ResampleAxis& axis, const Kernel& kernel, double reach, double inverse_stretch, int64_t i,
               Rows& rows) {
-  // An element on the very edge of the filter doesn't take part, on either side, whatever the rounding.
-  constexpr double kEdge = 1e-9;
+  // An element on the very edge of the filter doesn't take part, on either side.
   const double centre = axis.origin + (static_cast<double>(i) + 0.5) * axis.step - 0.5;
   const int64_t start = static_cast<int64_t>(std::floor(centre - reach + kEdge)) + 1;
   const int64_t stop = static_cast<int64_t>(std::ceil(centre + reach - kEdge));  // behind the last
@@ -136,7 +138,8 @@ void pack_rows(const Rows& rows, int64_t in, int64_t out, int64_t taps) {
 }  // namespace
 
 int64_t nearest_element(const ResampleAxis& axis, int64_t i) {
-  const double place = std::floor(axis.origin + (static_cast<double>(i) + 0.5) * axis.step);
+  // A centre between two elements belongs to the second, however its place was rounded.
+  const double place = std::floor(axis.origin + (static_cast<double>(i) + 0.5) * axis.step + kEdge);
   return static_cast<int64_t>(std::clamp(place, 0.0, static_cast<double>(axis.in - 1)));
 }
 
