@@ -5,6 +5,7 @@ from typing import Any
 
 from headrace import types
 from headrace.data_node import DataNode
+from headrace.fn import _conditional as _conditional
 from headrace.fn import decoders as decoders
 from headrace.fn import experimental as experimental
 from headrace.fn import noise as noise
@@ -235,6 +236,45 @@ def expand_dims(
     """Inserts axes of extent 1, without copying."""
 
 from headrace.external_source import external_source as external_source
+
+def fast_resize_crop_mirror(
+    images: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    antialias: bool | None = False,
+    crop: Sequence[float] | float | DataNode | None = None,
+    crop_d: float | DataNode | None = 0.0,
+    crop_h: float | DataNode | None = 0.0,
+    crop_pos_x: float | DataNode | None = 0.5,
+    crop_pos_y: float | DataNode | None = 0.5,
+    crop_pos_z: float | DataNode | None = 0.5,
+    crop_w: float | DataNode | None = 0.0,
+    dtype: types.DALIDataType | None = None,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    max_size: Sequence[float] | float | None = None,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    minibatch_size: int | None = None,
+    mirror: int | DataNode | None = 0,
+    mode: str | None = 'default',
+    resize_longer: float | DataNode | None = 0.0,
+    resize_shorter: float | DataNode | None = 0.0,
+    resize_x: float | DataNode | None = 0.0,
+    resize_y: float | DataNode | None = 0.0,
+    resize_z: float | DataNode | None = 0.0,
+    roi_end: Sequence[float] | float | DataNode | None = None,
+    roi_relative: bool | None = False,
+    roi_start: Sequence[float] | float | DataNode | None = None,
+    rounding: str | None = 'round',
+    size: Sequence[float] | float | DataNode | None = None,
+    subpixel_scale: bool | None = True,
+    temp_buffer_hint: int | None = None,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+) -> DataNode:
+    """Resizes images, volumes or every frame of a sequence as `resize` does, cuts a window out of the result as `crop` does, and mirrors it: in one resampling."""
 
 def flip(
     data: Any,
@@ -563,6 +603,29 @@ def random_crop_generator(
 ) -> list[DataNode]:
     """A random window of an image: its anchor (y, x) and its shape (height, width), both int32, for crops and resizing."""
 
+def random_resized_crop(
+    images: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    size: Sequence[int] | int,
+    antialias: bool | None = True,
+    dtype: types.DALIDataType | None = None,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    minibatch_size: int | None = None,
+    num_attempts: int | None = 10,
+    random_area: Sequence[float] | float | None = [0.08, 1.0],
+    random_aspect_ratio: Sequence[float] | float | None = [0.75, 1.3333333333333333],
+    temp_buffer_hint: int | None = None,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+    seed: int | None = -1,
+) -> DataNode:
+    """Resizes a random window of the image, the one that `random_crop_generator` gives for the same seed."""
+
 def reinterpret(
     data: Any,
     shape_input: Any = None,
@@ -595,6 +658,77 @@ def reshape(
     preserve: bool | None = False,
 ) -> DataNode:
     """Gives the same elements another shape or layout, without copying."""
+
+def resize(
+    images: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    antialias: bool | None = True,
+    dtype: types.DALIDataType | None = None,
+    image_type: types.DALIImageType | None = None,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    max_size: Sequence[float] | float | None = None,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    minibatch_size: int | None = None,
+    mode: str | None = 'default',
+    resize_longer: float | DataNode | None = 0.0,
+    resize_shorter: float | DataNode | None = 0.0,
+    resize_x: float | DataNode | None = 0.0,
+    resize_y: float | DataNode | None = 0.0,
+    resize_z: float | DataNode | None = 0.0,
+    roi_end: Sequence[float] | float | DataNode | None = None,
+    roi_relative: bool | None = False,
+    roi_start: Sequence[float] | float | DataNode | None = None,
+    save_attrs: bool | None = False,
+    size: Sequence[float] | float | DataNode | None = None,
+    subpixel_scale: bool | None = True,
+    temp_buffer_hint: int | None = None,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+) -> Any:
+    """Resamples images, volumes, or every frame of a sequence, to another size."""
+
+def resize_crop_mirror(
+    images: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    antialias: bool | None = True,
+    crop: Sequence[float] | float | DataNode | None = None,
+    crop_d: float | DataNode | None = 0.0,
+    crop_h: float | DataNode | None = 0.0,
+    crop_pos_x: float | DataNode | None = 0.5,
+    crop_pos_y: float | DataNode | None = 0.5,
+    crop_pos_z: float | DataNode | None = 0.5,
+    crop_w: float | DataNode | None = 0.0,
+    dtype: types.DALIDataType | None = None,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    max_size: Sequence[float] | float | None = None,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    minibatch_size: int | None = None,
+    mirror: int | DataNode | None = 0,
+    mode: str | None = 'default',
+    resize_longer: float | DataNode | None = 0.0,
+    resize_shorter: float | DataNode | None = 0.0,
+    resize_x: float | DataNode | None = 0.0,
+    resize_y: float | DataNode | None = 0.0,
+    resize_z: float | DataNode | None = 0.0,
+    roi_end: Sequence[float] | float | DataNode | None = None,
+    roi_relative: bool | None = False,
+    roi_start: Sequence[float] | float | DataNode | None = None,
+    rounding: str | None = 'round',
+    size: Sequence[float] | float | DataNode | None = None,
+    subpixel_scale: bool | None = True,
+    temp_buffer_hint: int | None = None,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+) -> DataNode:
+    """Resizes images, volumes or every frame of a sequence as `resize` does, cuts a window out of the result as `crop` does, and mirrors it: in one resampling."""
 
 def shapes(
     data: Any,
@@ -660,6 +794,36 @@ def stack(
     preserve: bool | None = False,
 ) -> DataNode:
     """Joins tensors of equal type and shape along a new axis."""
+
+def tensor_resize(
+    data: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    alignment: Sequence[float] | float | DataNode | None = [0.5],
+    antialias: bool | None = True,
+    axes: Sequence[int] | int | None = None,
+    axis_names: str | None = None,
+    dtype: types.DALIDataType | None = None,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    max_size: Sequence[float] | float | None = None,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    minibatch_size: int | None = None,
+    mode: str | None = 'default',
+    roi_end: Sequence[float] | float | DataNode | None = None,
+    roi_relative: bool | None = False,
+    roi_start: Sequence[float] | float | DataNode | None = None,
+    scales: Sequence[float] | float | DataNode | None = None,
+    size_rounding: str | None = 'round',
+    sizes: Sequence[float] | float | DataNode | None = None,
+    subpixel_scale: bool | None = True,
+    temp_buffer_hint: int | None = None,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+) -> DataNode:
+    """Resamples any axes of a tensor to given `sizes`, or by given `scales`."""
 
 def transpose(
     data: Any,

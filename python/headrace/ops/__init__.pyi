@@ -5,6 +5,7 @@ from typing import Any
 
 from headrace import types
 from headrace.data_node import DataNode
+from headrace.ops import _conditional as _conditional
 from headrace.ops import decoders as decoders
 from headrace.ops import experimental as experimental
 from headrace.ops import noise as noise
@@ -270,6 +271,47 @@ class ExpandDims:
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
 
 from headrace.external_source import ExternalSource as ExternalSource
+
+class FastResizeCropMirror:
+    """Resizes images, volumes or every frame of a sequence as `resize` does, cuts a window out of the result as `crop` does, and mirrors it: in one resampling."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        antialias: bool | None = False,
+        crop: Sequence[float] | float | DataNode | None = None,
+        crop_d: float | DataNode | None = 0.0,
+        crop_h: float | DataNode | None = 0.0,
+        crop_pos_x: float | DataNode | None = 0.5,
+        crop_pos_y: float | DataNode | None = 0.5,
+        crop_pos_z: float | DataNode | None = 0.5,
+        crop_w: float | DataNode | None = 0.0,
+        dtype: types.DALIDataType | None = None,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        max_size: Sequence[float] | float | None = None,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        minibatch_size: int | None = None,
+        mirror: int | DataNode | None = 0,
+        mode: str | None = 'default',
+        resize_longer: float | DataNode | None = 0.0,
+        resize_shorter: float | DataNode | None = 0.0,
+        resize_x: float | DataNode | None = 0.0,
+        resize_y: float | DataNode | None = 0.0,
+        resize_z: float | DataNode | None = 0.0,
+        roi_end: Sequence[float] | float | DataNode | None = None,
+        roi_relative: bool | None = False,
+        roi_start: Sequence[float] | float | DataNode | None = None,
+        rounding: str | None = 'round',
+        size: Sequence[float] | float | DataNode | None = None,
+        subpixel_scale: bool | None = True,
+        temp_buffer_hint: int | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
 
 class Flip:
     """Mirrors images and volumes."""
@@ -631,6 +673,31 @@ class RandomCropGenerator:
     ) -> None: ...
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
 
+class RandomResizedCrop:
+    """Resizes a random window of the image, the one that `random_crop_generator` gives for the same seed."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        size: Sequence[int] | int | None = None,
+        antialias: bool | None = True,
+        dtype: types.DALIDataType | None = None,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        minibatch_size: int | None = None,
+        num_attempts: int | None = 10,
+        random_area: Sequence[float] | float | None = [0.08, 1.0],
+        random_aspect_ratio: Sequence[float] | float | None = [0.75, 1.3333333333333333],
+        temp_buffer_hint: int | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+        seed: int | None = -1,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
 class Reinterpret:
     """Takes the same bytes as elements of another type, shape or layout, without copying."""
 
@@ -661,6 +728,81 @@ class Reshape:
         rel_shape: Sequence[float] | float | DataNode | None = None,
         shape: Sequence[int] | int | DataNode | None = None,
         src_dims: Sequence[int] | int | DataNode | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
+class Resize:
+    """Resamples images, volumes, or every frame of a sequence, to another size."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        antialias: bool | None = True,
+        dtype: types.DALIDataType | None = None,
+        image_type: types.DALIImageType | None = None,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        max_size: Sequence[float] | float | None = None,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        minibatch_size: int | None = None,
+        mode: str | None = 'default',
+        resize_longer: float | DataNode | None = 0.0,
+        resize_shorter: float | DataNode | None = 0.0,
+        resize_x: float | DataNode | None = 0.0,
+        resize_y: float | DataNode | None = 0.0,
+        resize_z: float | DataNode | None = 0.0,
+        roi_end: Sequence[float] | float | DataNode | None = None,
+        roi_relative: bool | None = False,
+        roi_start: Sequence[float] | float | DataNode | None = None,
+        save_attrs: bool | None = False,
+        size: Sequence[float] | float | DataNode | None = None,
+        subpixel_scale: bool | None = True,
+        temp_buffer_hint: int | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
+class ResizeCropMirror:
+    """Resizes images, volumes or every frame of a sequence as `resize` does, cuts a window out of the result as `crop` does, and mirrors it: in one resampling."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        antialias: bool | None = True,
+        crop: Sequence[float] | float | DataNode | None = None,
+        crop_d: float | DataNode | None = 0.0,
+        crop_h: float | DataNode | None = 0.0,
+        crop_pos_x: float | DataNode | None = 0.5,
+        crop_pos_y: float | DataNode | None = 0.5,
+        crop_pos_z: float | DataNode | None = 0.5,
+        crop_w: float | DataNode | None = 0.0,
+        dtype: types.DALIDataType | None = None,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        max_size: Sequence[float] | float | None = None,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        minibatch_size: int | None = None,
+        mirror: int | DataNode | None = 0,
+        mode: str | None = 'default',
+        resize_longer: float | DataNode | None = 0.0,
+        resize_shorter: float | DataNode | None = 0.0,
+        resize_x: float | DataNode | None = 0.0,
+        resize_y: float | DataNode | None = 0.0,
+        resize_z: float | DataNode | None = 0.0,
+        roi_end: Sequence[float] | float | DataNode | None = None,
+        roi_relative: bool | None = False,
+        roi_start: Sequence[float] | float | DataNode | None = None,
+        rounding: str | None = 'round',
+        size: Sequence[float] | float | DataNode | None = None,
+        subpixel_scale: bool | None = True,
+        temp_buffer_hint: int | None = None,
         bytes_per_sample_hint: Sequence[int] | int | None = None,
         preserve: bool | None = False,
     ) -> None: ...
@@ -734,6 +876,38 @@ class Stack:
         name: str | None = None,
         axis: int | None = 0,
         axis_name: str | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
+class TensorResize:
+    """Resamples any axes of a tensor to given `sizes`, or by given `scales`."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        alignment: Sequence[float] | float | DataNode | None = [0.5],
+        antialias: bool | None = True,
+        axes: Sequence[int] | int | None = None,
+        axis_names: str | None = None,
+        dtype: types.DALIDataType | None = None,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        max_size: Sequence[float] | float | None = None,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        minibatch_size: int | None = None,
+        mode: str | None = 'default',
+        roi_end: Sequence[float] | float | DataNode | None = None,
+        roi_relative: bool | None = False,
+        roi_start: Sequence[float] | float | DataNode | None = None,
+        scales: Sequence[float] | float | DataNode | None = None,
+        size_rounding: str | None = 'round',
+        sizes: Sequence[float] | float | DataNode | None = None,
+        subpixel_scale: bool | None = True,
+        temp_buffer_hint: int | None = None,
         bytes_per_sample_hint: Sequence[int] | int | None = None,
         preserve: bool | None = False,
     ) -> None: ...

@@ -20,3 +20,33 @@ def peek_image_shape(
     preserve: bool | None = False,
 ) -> DataNode:
     """The shape (H, W, C) that `decoders.image` would give, read from the file's header."""
+
+def tensor_resize(
+    data: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    alignment: Sequence[float] | float | DataNode | None = [0.5],
+    antialias: bool | None = True,
+    axes: Sequence[int] | int | None = None,
+    axis_names: str | None = None,
+    dtype: types.DALIDataType | None = None,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    max_size: Sequence[float] | float | None = None,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    minibatch_size: int | None = None,
+    mode: str | None = 'default',
+    roi_end: Sequence[float] | float | DataNode | None = None,
+    roi_relative: bool | None = False,
+    roi_start: Sequence[float] | float | DataNode | None = None,
+    scales: Sequence[float] | float | DataNode | None = None,
+    size_rounding: str | None = 'round',
+    sizes: Sequence[float] | float | DataNode | None = None,
+    subpixel_scale: bool | None = True,
+    temp_buffer_hint: int | None = None,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+) -> DataNode:
+    """Resamples any axes of a tensor to given `sizes`, or by given `scales`."""

@@ -22,3 +22,35 @@ class PeekImageShape:
         preserve: bool | None = False,
     ) -> None: ...
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
+class TensorResize:
+    """Resamples any axes of a tensor to given `sizes`, or by given `scales`."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        alignment: Sequence[float] | float | DataNode | None = [0.5],
+        antialias: bool | None = True,
+        axes: Sequence[int] | int | None = None,
+        axis_names: str | None = None,
+        dtype: types.DALIDataType | None = None,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        max_size: Sequence[float] | float | None = None,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        minibatch_size: int | None = None,
+        mode: str | None = 'default',
+        roi_end: Sequence[float] | float | DataNode | None = None,
+        roi_relative: bool | None = False,
+        roi_start: Sequence[float] | float | DataNode | None = None,
+        scales: Sequence[float] | float | DataNode | None = None,
+        size_rounding: str | None = 'round',
+        sizes: Sequence[float] | float | DataNode | None = None,
+        subpixel_scale: bool | None = True,
+        temp_buffer_hint: int | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
