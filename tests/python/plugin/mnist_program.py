@@ -79,10 +79,10 @@ def main(variant, train_path, test_path):
     validation = mnist(data_path=test_path, is_training=False, batch_size=50)
     state = new_state()
     if variant == "one":
-        training = mnist(data_path=train_path, is_training=True, batch_size=50)
+        training = mnist(data_path=train_path, is_training=True, batch_size=50, seed=7)
         step = jax.jit(train_step)
     else:
-        training = mnist_sharded(data_path=train_path, is_training=True, batch_size=200)
+        training = mnist_sharded(data_path=train_path, is_training=True, batch_size=200, seed=7)
         state = jax_utils.replicate(state)
         step = jax.pmap(train_step)
     print(training)
