@@ -24,6 +24,8 @@ __all__ = ["BaseIterator", "LastBatchPolicy"]
 
 logger = logging.getLogger("headrace")
 
+_NO_DATA = "It seems that there is no data in the pipeline"
+
 Outputs = list[tuple[TensorListCPU, ...]]  # of one iteration: for each pipeline its outputs
 
 
@@ -86,7 +88,9 @@ class BaseIterator:
         if prepare_first_batch:
             self._group.prefetch()
             if self._group.at_end and not self._group.restored:
-                raise RuntimeError("there is no data in the pipeline: its source ended before the first batch")
+                raise RuntimeError(
+                    "It seems that there is no data in the pipeline: its source ended before the first batch"
+                )
 
     # -- construction -----------------------------------------------------------------------------------------------
 
@@ -97,6 +101,8 @@ class BaseIterator:
             raise ValueError(
                 f"Wrong type for `last_batch_policy`. Expected {LastBatchPolicy}, got {type(self._policy)}"
             )
+        if isinstance(size, bool) or not isinstance(size, int | np.integer):
+            raise TypeError(f"size: expected an integer, got {size!r}")
         assert size != 0, "Size cannot be 0"
         assert not self._reader_name or size < 0, "When reader_name is provided, size should not be set"
         assert not self._reader_name or not last_batch_padded, (
@@ -156,8 +162,8 @@ class BaseIterator:
     def _check_for_data(self) -> None:
         if self._counter.finished() or self._counter.only_dropped_left():
             raise RuntimeError(
-                f"there is no data in the pipeline: with batch_size={self.batch_size} and {self._policy} an epoch has "
-                f"no batch; size is {self.size}"
+                f"{_NO_DATA}: with batch_size={self.batch_size} and {self._policy} an epoch has no batch; size is "
+                f"{self.size}"
             )
 
     # -- epochs -----------------------------------------------------------------------------------------------------

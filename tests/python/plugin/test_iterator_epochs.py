@@ -187,6 +187,7 @@ def test_how_far_sources_are_called_ahead(prepare, before):
 
 
 WRONG = {
+    "size is no integer": ({"size": 3.5}, TypeError, "size.*3.5"),
     "size 0": ({"size": 0}, AssertionError, "cannot be 0"),
     "size and reader": ({"size": 3, "reader_name": "reader"}, AssertionError, "size should not be set"),
     "padded and reader": (
