@@ -38,10 +38,31 @@ SampleFrame::SampleFrame(const Plan& plan, const Segment& segment, Ref<HostPool>
       leaves_(values_.size(), false),
       users_(values_.size(), 0),
       slots_(values_.size(), nullptr),
+      asked_(values_.size(), Ask::kNothing),
+      regions_(values_.size()),
       counters_(std::make_unique<NodeCounters[]>(segment.nodes.size())) {
   for (int value : segment.batches_out) leaves_[value] = true;
   steps_.reserve(segment.nodes.size());  // contexts point into the steps
   for (int number : segment.nodes) make_step(number);
+  find_needed_steps();
+}
+
+void SampleFrame::find_needed_steps() {
+  std::vector<bool> read(values_.size(), false);
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    const PlanNode& node = *step->node;
+    const auto preserve = node.node->args.find("preserve");
+    step->needed = node.spec.schema->has_side_effects() ||
+                   (preserve != node.node->args.end() && preserve->second == ArgValue(true));
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      step->needed = step->needed || leaves_[node.first_output + i] || read[node.first_output + i];
+    }
+    if (!step->needed) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.spec.schema->input_spec(static_cast<int>(i)).shape_only) read[node.inputs[i]] = true;
+    }
+    for (int value : node.arguments) read[value] = true;
+  }
 }
 
 void SampleFrame::make_step(int number) {
@@ -64,6 +85,7 @@ void SampleFrame::make_step(int number) {
     step.ctx.arguments_.push_back(&values_[value]);
     ++users_[value];
   }
+  has_regions_ = has_regions_ || node.sample_op().writes_regions();
   for (int i = 0; i < node.num_outputs(); ++i) step.ctx.outputs_.push_back(&values_[node.first_output + i]);
 }
 
@@ -98,7 +120,7 @@ void SampleFrame::run(const SampleTask& task) {
   }
   route(task);
   for (Step& step : steps_) {
-    if (!step.done) guarded(step, task, [&] { finish(step); });
+    if (!step.done && step.needed) guarded(step, task, [&] { finish(step); });
   }
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (!steps_[i].present) continue;
@@ -117,10 +139,13 @@ void SampleFrame::start(const SampleTask& task) {
     step.ctx.id_ = step.node->reader >= 0 ? task.reader_ids[step.node->reader] : task.id;
     for (Sample* output : step.ctx.outputs_) {
       output->data = nullptr;
+      output->region = nullptr;
       output->dtype = DType::kNone;
       output->layout = Layout();
       output->source = Source();
-      slots_[static_cast<size_t>(output - values_.data())] = nullptr;
+      const auto value = static_cast<size_t>(output - values_.data());
+      slots_[value] = nullptr;
+      asked_[value] = Ask::kNothing;
     }
   }
 }
@@ -171,8 +196,11 @@ void SampleFrame::promise_slots(const Step& step, const SampleTask& task) {
 
 void SampleFrame::route(const SampleTask& task) {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-    if (step->done) continue;
-    guarded(*step, task, [&] { promise_slots(*step, task); });
+    if (step->done || !step->needed) continue;
+    guarded(*step, task, [&] {
+      promise_slots(*step, task);
+      if (has_regions_) ask_inputs(*step);
+    });
     if (!step->is_view) continue;
     // A view's bytes are its input's: let the input be computed where the view's result has to be.
     const int input = step->node->inputs[step->ctx.viewed_input_];
@@ -184,9 +212,41 @@ void SampleFrame::route(const SampleTask& task) {
   }
 }
 
+void SampleFrame::ask(int value, const std::optional<Region>& region) {
+  Ask& asked = asked_[value];
+  if (!region || region->covers(values_[value].shape)) {
+    asked = Ask::kAll;
+  } else if (asked == Ask::kNothing) {
+    asked = Ask::kRegion;
+    regions_[value] = *region;
+  } else if (asked == Ask::kRegion) {
+    regions_[value].unite(*region);
+  }
+}
+
+// Users come before producers: what is asked of this step's output is known.
+void SampleFrame::ask_inputs(const Step& step) {
+  const SampleOperator& op = step.node->sample_op();
+  const int value = step.node->first_output;
+  Sample& output = values_[value];
+  Region needed = Region::whole(output.shape);
+  if (op.writes_regions() && asked_[value] == Ask::kRegion && !leaves_[value] && step.node->num_outputs() == 1) {
+    needed = regions_[value] = regions_[value].within(output.shape);
+    output.region = &regions_[value];
+  }
+  for (size_t i = 0; i < step.node->inputs.size(); ++i) {
+    if (step.node->spec.schema->input_spec(static_cast<int>(i)).shape_only) continue;
+    ask(step.node->inputs[i], step.is_view ? std::nullopt : op.input_region(step.ctx, static_cast<int>(i), needed));
+  }
+  for (int argument : step.node->arguments) ask(argument, std::nullopt);
+}
+
 void SampleFrame::finish(Step& step) {
   step.done = true;
-  for (size_t i = 0; i < step.relabelled.size(); ++i) step.relabelled[i].data = values_[step.node->inputs[i]].data;
+  for (size_t i = 0; i < step.relabelled.size(); ++i) {
+    step.relabelled[i].data = values_[step.node->inputs[i]].data;
+    step.relabelled[i].region = values_[step.node->inputs[i]].region;
+  }
   if (step.is_view) {
     finish_view(step);
   } else {
@@ -213,7 +273,8 @@ void SampleFrame::compute(Step& step) {
     if (output.data) continue;
     all_placed = false;
     void* slot = slots_[step.node->first_output + i];
-    output.data = slot ? slot : arena_.allocate(output.bytes());
+    const size_t bytes = output.region ? output.region->extent().volume() * dtype_size(output.dtype) : output.bytes();
+    output.data = slot ? slot : arena_.allocate(bytes);
   }
   if (!all_placed) step.node->sample_op().run(step.ctx);
   // A reader may have put a record where it lies; a batch gets a copy.

@@ -1,12 +1,14 @@
 // SampleFrame: one worker's place for taking samples through a sample segment, one at a time.
 //
-// Note [passes]: a task first infers all types and shapes, and computes what they depend on (eager nodes); then it
-// decides where each result goes, so that the last operator before a batch slot writes straight into it; then it runs
-// the rest.
+// Note [passes]: a task first infers all types and shapes, and computes what they depend on (eager nodes); then, users
+// before producers, it decides where each result goes, so that the last operator before a batch slot writes straight
+// into it, and which part of it is needed, so that a decoder decodes what a crop behind it keeps; then it runs the
+// rest.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/arena.h"
@@ -56,6 +58,7 @@ class SampleFrame {
     const PlanNode* node = nullptr;
     int number = 0;  // in the plan
     bool is_view = false;
+    bool needed = true;    // somebody reads its values, not just their shapes
     bool present = false;  // no conditional leaves it out for this sample
     bool done = false;
     SampleContext ctx;
@@ -69,6 +72,9 @@ class SampleFrame {
   void infer(Step& step);
   void choose_layouts(Step& step);
   void route(const SampleTask& task);
+  void ask_inputs(const Step& step);
+  void ask(int value, const std::optional<Region>& region);
+  void find_needed_steps();
   void promise_slots(const Step& step, const SampleTask& task);
   void finish(Step& step);
   void finish_view(Step& step);
@@ -84,6 +90,11 @@ class SampleFrame {
   std::vector<bool> leaves_;    // by value: goes into a batch
   std::vector<int> users_;      // by value: uses inside the segment
   std::vector<void*> slots_;    // by value: memory that was promised to it in this task
+  // By value: what its users in this segment ask of it.
+  enum class Ask : uint8_t { kNothing, kRegion, kAll };
+  std::vector<Ask> asked_;
+  std::vector<Region> regions_;
+  bool has_regions_ = false;  // some operator can write a region
   std::vector<Step> steps_;
   std::unique_ptr<NodeCounters[]> counters_;  // by step
   int64_t tasks_ = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,15 @@ class SampleOperator : public Operator {
   virtual void infer(SampleContext& ctx) const = 0;
   // Computes the outputs: output(i).data is memory of the inferred size. Views (Schema::view) are never run.
   virtual void run(SampleContext& ctx) const = 0;
+
+  // The part of input `i` that the part `needed` of output 0 is computed from, after infer(); nothing: all of it. Who
+  // returns a region reads the input as Note [regions] says (core/sample.h).
+  virtual std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const {
+    (void)ctx, (void)i, (void)needed;
+    return std::nullopt;
+  }
+  // run() can leave out what lies outside of output(0).region, if that is set; data then holds the region, densely.
+  virtual bool writes_regions() const { return false; }
 
   virtual std::unique_ptr<WorkerState> make_worker_state() const { return nullptr; }
 };

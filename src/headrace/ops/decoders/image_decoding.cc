@@ -92,6 +92,14 @@ void ImageDecoding::run(SampleContext& ctx) const {
   if (out.volume() == 0) return;
   ImageDecodeOptions options = options_;
   options.roi = plan.roi;
+  if (out.region) {
+    const Region& part = *out.region;
+    const ImageRegion whole = plan.roi.value_or(ImageRegion{});
+    options.roi = ImageRegion{.x = whole.x + static_cast<int>(part.begin[1]),
+                              .y = whole.y + static_cast<int>(part.begin[0]),
+                              .width = static_cast<int>(part.end[1] - part.begin[1]),
+                              .height = static_cast<int>(part.end[0] - part.begin[0])};
+  }
   const Sample& in = ctx.input(0);
   ctx.worker_state<DecoderState>().decoder.decode({in.as<const uint8_t>(), in.bytes()}, plan.header, options, out.data);
 }

@@ -25,6 +25,7 @@ class ImageDecoding {
   void infer(SampleContext& ctx, Plan& plan) const;
   // Restricts the output to a region of the image, in output pixels. It must lie inside.
   static void restrict(SampleContext& ctx, Plan& plan, const ImageRegion& roi);
+  // Decodes output 0, or the region of it that is asked for.
   void run(SampleContext& ctx) const;
 
   std::unique_ptr<WorkerState> make_worker_state() const;

@@ -23,6 +23,18 @@ BoundsPolicy get_bounds_policy(const OpSpec& spec, bool borders) {
        name);
 }
 
+Region Window::region() const {
+  Region region{anchor, anchor};
+  for (int i = 0; i < anchor.ndim(); ++i) region.end[i] += extent[i];
+  return region;
+}
+
+Window Window::part(const Region& part) const {
+  Window window{anchor, part.extent()};
+  for (int i = 0; i < anchor.ndim(); ++i) window.anchor[i] += part.begin[i];
+  return window;
+}
+
 bool Window::inside(const Shape& shape) const {
   for (int i = 0; i < shape.ndim(); ++i) {
     if (anchor[i] < 0 || anchor[i] + extent[i] > shape[i]) return false;

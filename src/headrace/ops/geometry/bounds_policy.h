@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/layout.h"
-#include "core/shape.h"
+#include "core/region.h"
 #include "graph/op_spec.h"
 
 namespace headrace {
@@ -28,6 +28,9 @@ struct Window {
   Shape anchor;
   Shape extent;
 
+  Region region() const;
+  // The window of a part of this one, given in its own coordinates.
+  Window part(const Region& part) const;
   // Lies inside a tensor of shape `shape`.
   bool inside(const Shape& shape) const;
   // Cuts the window to the tensor; what lies beyond altogether becomes empty.

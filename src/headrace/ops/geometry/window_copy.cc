@@ -43,6 +43,7 @@ class BorderCopy {
       block_ *= in.shape[last_--];
     }
     int64_t in_step = block_, out_step = block_;
+    const Shape stored = in.stored_shape();
     for (int i = last_; i >= 0; --i) {
       check(in.shape[i] > 0 || policy == BoundsPolicy::kPad, "cannot extend axis {} of an empty input of shape {}", i,
             in.shape);
@@ -55,7 +56,7 @@ class BorderCopy {
       axis.inside_end = std::clamp<int64_t>(in.shape[i] - window.anchor[i], axis.inside_begin, window.extent[i]);
       axis.in_step = in_step;
       axis.out_step = out_step;
-      in_step *= in.shape[i];
+      in_step *= stored[i];
       out_step *= window.extent[i];
     }
   }
@@ -124,18 +125,19 @@ void copy_same_type(const Sample& in, const Window& window, BoundsPolicy policy,
   if (!window.inside(in.shape)) {
     if (policy == BoundsPolicy::kPad) fill_all(out, fill);
     const BorderCopy borders(in, window, policy, arena);
-    if (in.volume() > 0) borders.copy(in.as<const uint8_t>(), out.as<uint8_t>());
+    if (in.volume() > 0) borders.copy(in.origin(), out.as<uint8_t>());
     return;
   }
+  const Shape stored = in.stored_shape();
   int64_t strides[Shape::kMaxDims];
   int64_t stride = 1, offset = 0;
   for (int i = in.shape.ndim() - 1; i >= 0; --i) {
     strides[i] = stride;
     offset += window.anchor[i] * stride;
-    stride *= in.shape[i];
+    stride *= stored[i];
   }
   const size_t size = dtype_size(in.dtype);
-  strided_copy(in.as<const uint8_t>() + static_cast<size_t>(offset) * size,
+  strided_copy(in.origin() + offset * static_cast<int64_t>(size),
                std::span(strides, static_cast<size_t>(in.shape.ndim())), out.data, out.shape, size);
 }
 

@@ -42,8 +42,24 @@ void WindowOperator::infer(SampleContext& ctx, Window window) const {
   ctx.make_plan<Window>() = window;
 }
 
+std::optional<Region> WindowOperator::input_region(const SampleContext& ctx, int i, const Region& needed) const {
+  if (i != 0) return std::nullopt;
+  const Shape& shape = ctx.input(0).shape;
+  const Window& window = ctx.plan<Window>();
+  // Borders that continue the image may take their values from anywhere in it.
+  const bool constant_borders = policy_ == BoundsPolicy::kPad || policy_ == BoundsPolicy::kTrim;
+  if (!constant_borders && !window.inside(shape)) return std::nullopt;
+  return window.part(needed).region().within(shape);
+}
+
 void WindowOperator::run(SampleContext& ctx) const {
-  copy_window(ctx.input(0), ctx.plan<Window>(), policy_, fill_, ctx.output(0), ctx.arena());
+  Sample out = ctx.output(0);
+  Window window = ctx.plan<Window>();
+  if (out.region) {
+    window = window.part(*out.region);
+    out.shape = out.stored_shape();
+  }
+  copy_window(ctx.input(0), window, policy_, fill_, out, ctx.arena());
 }
 
 }  // namespace headrace

@@ -1,6 +1,7 @@
 // What crop and slice share: type of the output, policy and fill values; each brings its own window.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ops/geometry/window_copy.h"
@@ -18,6 +19,9 @@ class WindowOperator {
 
   // Applies the policy to the window of input 0, keeps it as the plan, and describes output 0.
   void infer(SampleContext& ctx, Window window) const;
+  // The part of input 0 behind the part `needed` of the output; see SampleOperator::input_region.
+  std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const;
+  // Writes output 0, or the region of it that is asked for.
   void run(SampleContext& ctx) const;
 
  private:

@@ -9,6 +9,7 @@ class ImageDecoderOp final : public SampleOperator {
   explicit ImageDecoderOp(const OpSpec& spec) : decoding_(spec) {}
 
   void infer(SampleContext& ctx) const override { decoding_.infer(ctx, ctx.make_plan<ImageDecoding::Plan>()); }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override { decoding_.run(ctx); }
   std::unique_ptr<WorkerState> make_worker_state() const override { return decoding_.make_worker_state(); }
 

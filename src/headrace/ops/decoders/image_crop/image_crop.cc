@@ -19,6 +19,7 @@ class ImageCropDecoder final : public SampleOperator {
                             {static_cast<int>(window.anchor[1]), static_cast<int>(window.anchor[0]),
                              static_cast<int>(window.extent[1]), static_cast<int>(window.extent[0])});
   }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override { decoding_.run(ctx); }
   std::unique_ptr<WorkerState> make_worker_state() const override { return decoding_.make_worker_state(); }
 

@@ -18,6 +18,7 @@ class ImageRandomCropDecoder final : public SampleOperator {
         ctx, plan,
         {static_cast<int>(box.x), static_cast<int>(box.y), static_cast<int>(box.width), static_cast<int>(box.height)});
   }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override { decoding_.run(ctx); }
   std::unique_ptr<WorkerState> make_worker_state() const override { return decoding_.make_worker_state(); }
 

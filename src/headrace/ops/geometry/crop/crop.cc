@@ -13,6 +13,10 @@ class Crop final : public SampleOperator {
     const Sample& in = ctx.input(0);
     base_.infer(ctx, window_(ctx, in.shape, in.layout));
   }
+  std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const override {
+    return base_.input_region(ctx, i, needed);
+  }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override { base_.run(ctx); }
 
  private:

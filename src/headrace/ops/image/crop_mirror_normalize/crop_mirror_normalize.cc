@@ -48,7 +48,7 @@ struct Walk {
   bool empty = false;
 
   Walk(const Plan& plan, const Sample& in, const Sample& out, bool mirror) {
-    const Shape in_strides = dense_strides(in.shape), out_strides = dense_strides(out.shape);
+    const Shape in_strides = dense_strides(in.stored_shape()), out_strides = dense_strides(out.shape);
     int depth = 0;
     for (int i = 0; i < in.shape.ndim(); ++i) {
       const char axis = in.layout[i];
@@ -151,6 +151,10 @@ class CropMirrorNormalize final : public SampleOperator {
     }
   }
 
+  std::optional<Region> input_region(const SampleContext& ctx, int, const Region&) const override {
+    return ctx.plan<Plan>().window.region().within(ctx.input(0).shape);
+  }
+
   void run(SampleContext& ctx) const override {
     const Plan& plan = ctx.plan<Plan>();
     const Sample& in = ctx.input(0);
@@ -200,6 +204,7 @@ class CropMirrorNormalize final : public SampleOperator {
     const NormalizeRowFn normalize_row = find_normalize_row(in.dtype, dtype_);
     const int64_t in_size = static_cast<int64_t>(dtype_size(in.dtype));
     const int64_t out_size = static_cast<int64_t>(dtype_size(out.dtype));
+    const uint8_t* const origin = in.origin();
     const auto& [a, b, c] = walk.loops;
     NormalizeRow row = walk.row;
     for (int64_t i = 0; i < a.count; ++i) {
@@ -207,7 +212,7 @@ class CropMirrorNormalize final : public SampleOperator {
         for (int64_t k = 0; k < c.count; ++k) {
           const int64_t from = walk.in_offset + i * a.in_step + j * b.in_step + k * c.in_step;
           const int64_t to = walk.out_offset + i * a.out_step + j * b.out_step + k * c.out_step;
-          row.in = in.as<const uint8_t>() + from * in_size;
+          row.in = origin + from * in_size;
           row.out = out.as<uint8_t>() + to * out_size;
           normalize_row(row);
         }
