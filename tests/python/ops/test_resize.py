@@ -169,6 +169,25 @@ def test_negative_sizes_mirror():
     np.testing.assert_allclose(back, plain, atol=1e-5)
 
 
+def test_a_region_does_not_mirror_an_axis_without_a_size():
+    """In DALI neither; with one scale for all axes it does."""
+    image = RNG.random((12, 20, 3)).astype(np.float32)
+    plain, stretched, mirrored = (
+        out[0]
+        for out in run(
+            lambda x: tuple(
+                fn.resize(x, size=[6, 0], roi_start=[0, 20], roi_end=[12, 0], mode=mode)
+                for mode in ("default", "stretch", "not_larger")
+            ),
+            image,
+        )
+    )
+    height = resample_axis(image, 0, 6, 0, 12, "LINEAR")
+    np.testing.assert_allclose(plain, resample_axis(height, 1, 10, 0, 20, "LINEAR"), atol=1e-5)
+    np.testing.assert_allclose(stretched, height, atol=1e-5)
+    np.testing.assert_allclose(mirrored, resample_axis(height, 1, 10, 20, 0, "LINEAR"), atol=1e-5)
+
+
 def test_subpixel_scale():
     image = RNG.random((12, 20, 1)).astype(np.float32)
     (exact,), (rounded,) = run(

@@ -21,6 +21,38 @@ def peek_image_shape(
 ) -> DataNode:
     """The shape (H, W, C) that `decoders.image` would give, read from the file's header."""
 
+def resize(
+    images: Any,
+    /,
+    *,
+    device: str | None = None,
+    name: str | None = None,
+    antialias: bool | None = True,
+    dtype: types.DALIDataType | None = None,
+    image_type: types.DALIImageType | None = None,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    max_size: Sequence[float] | float | None = None,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    minibatch_size: int | None = None,
+    mode: str | None = 'default',
+    resize_longer: float | DataNode | None = 0.0,
+    resize_shorter: float | DataNode | None = 0.0,
+    resize_x: float | DataNode | None = 0.0,
+    resize_y: float | DataNode | None = 0.0,
+    resize_z: float | DataNode | None = 0.0,
+    roi_end: Sequence[float] | float | DataNode | None = None,
+    roi_relative: bool | None = False,
+    roi_start: Sequence[float] | float | DataNode | None = None,
+    save_attrs: bool | None = False,
+    size: Sequence[float] | float | DataNode | None = None,
+    subpixel_scale: bool | None = True,
+    temp_buffer_hint: int | None = None,
+    bytes_per_sample_hint: Sequence[int] | int | None = None,
+    preserve: bool | None = False,
+) -> Any:
+    """Resamples images, volumes, or every frame of a sequence, to another size."""
+
 def tensor_resize(
     data: Any,
     /,

@@ -23,6 +23,40 @@ class PeekImageShape:
     ) -> None: ...
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
 
+class Resize:
+    """Resamples images, volumes, or every frame of a sequence, to another size."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        antialias: bool | None = True,
+        dtype: types.DALIDataType | None = None,
+        image_type: types.DALIImageType | None = None,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        max_size: Sequence[float] | float | None = None,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        minibatch_size: int | None = None,
+        mode: str | None = 'default',
+        resize_longer: float | DataNode | None = 0.0,
+        resize_shorter: float | DataNode | None = 0.0,
+        resize_x: float | DataNode | None = 0.0,
+        resize_y: float | DataNode | None = 0.0,
+        resize_z: float | DataNode | None = 0.0,
+        roi_end: Sequence[float] | float | DataNode | None = None,
+        roi_relative: bool | None = False,
+        roi_start: Sequence[float] | float | DataNode | None = None,
+        save_attrs: bool | None = False,
+        size: Sequence[float] | float | DataNode | None = None,
+        subpixel_scale: bool | None = True,
+        temp_buffer_hint: int | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
 class TensorResize:
     """Resamples any axes of a tensor to given `sizes`, or by given `scales`."""
 

@@ -11,7 +11,8 @@ namespace headrace {
 
 // Writes `in`, resampled along its axes as `axes` says (one entry for each axis, with its extents), to `out`. Types:
 // uint8, uint16, int16, float; the output's is the input's or float. All sums are made in float, integers are rounded
-// once, at the end, half away from zero. An output without elements is left alone; otherwise no axis is empty.
+// once, at the end, half away from zero. An infinity or NaN in the input may spread to outputs whose filter ends up to
+// a filter's width before it. An output without elements is left alone; otherwise no axis is empty.
 void resample(const Sample& in, std::span<const ResampleAxis> axes, const Sample& out, Arena& arena);
 
 }  // namespace headrace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/convert.h"
+#include "hwy/targets.h"
 #include "kernels/cpu/resample_rows.h"
 
 namespace headrace {
@@ -171,14 +172,20 @@ template <typename In, typename Out> void check_sizes() {
   }
 }
 
-TEST(Resample, EqualsTheScalarLoop) {
-  check_sizes<uint8_t, uint8_t>();
-  check_sizes<uint8_t, float>();
-  check_sizes<uint16_t, uint16_t>();
-  check_sizes<uint16_t, float>();
-  check_sizes<int16_t, int16_t>();
-  check_sizes<int16_t, float>();
-  check_sizes<float, float>();
+TEST(Resample, EqualsTheScalarLoopOnEveryTarget) {
+  for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
+    hwy::SetSupportedTargetsForTest(targets & -targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    check_sizes<uint8_t, uint8_t>();
+    check_sizes<uint8_t, float>();
+    check_sizes<uint16_t, uint16_t>();
+    check_sizes<uint16_t, float>();
+    check_sizes<int16_t, int16_t>();
+    check_sizes<int16_t, float>();
+    check_sizes<float, float>();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST(Resample, MixesNearestAndOthers) {

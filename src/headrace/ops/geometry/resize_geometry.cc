@@ -33,7 +33,8 @@ double geometric_mean_scale(std::span<const ResizeRequest> axes) {
 
 void complete_separately(double scale, std::span<ResizeRequest> axes) {
   for (ResizeRequest& r : axes) {
-    if (r.size == 0) r.size = region_extent(r) * scale;
+    // A region that mirrors an axis without a size is turned back, as DALI does.
+    if (r.size == 0) r.size = std::copysign(region_extent(r) * scale, r.roi_end - r.roi_start);
     if (r.max_size > 0) r.size = std::clamp(r.size, -r.max_size, r.max_size);
   }
 }
@@ -45,7 +46,7 @@ void complete_together(bool least, std::span<ResizeRequest> axes) {
     const double own = scale_of(r);
     scale = scale == 0 ? own : least ? std::min(scale, own) : std::max(scale, own);
   }
-  if (scale == 0) scale = 1;
+  if (scale == 0) return complete_separately(1, axes);
   for (const ResizeRequest& r : axes) {
     if (takes_part(r) && r.max_size > 0) scale = std::min(scale, r.max_size / region_extent(r));
   }

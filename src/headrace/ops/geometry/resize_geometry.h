@@ -27,7 +27,8 @@ struct ResizeRequest {
 };
 
 // Gives every axis a size, by the rules of `mode` and by max_size. Scales are sizes by extents of regions. max_size
-// caps each axis on its own, or the scale where there is one for all. Axes without elements take no part.
+// caps each axis on its own, or the scale where there is one for all. Axes without elements take no part. In the first
+// two modes an axis without a size is not mirrored, whatever its region.
 void complete_sizes(ResizeMode mode, std::span<ResizeRequest> axes);
 
 // The axis, resized: its size rounded, but at least 1 (0 if there are no elements). `subpixel`: the region grows or

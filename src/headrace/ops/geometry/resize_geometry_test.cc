@@ -40,7 +40,9 @@ TEST(ResizeGeometry, CompletesSizes) {
       {g, whole(12, 60, 30), whole(20, 70, 100), 30, 50},
       {g, whole(0, 60), whole(20, 40), 0.002, 40},
       {d, {.extent = 12, .roi_start = 1, .roi_end = 4}, whole(20, 10), 1.5, 10},
-      {d, {.extent = 12, .roi_start = 4, .roi_end = 1}, whole(20, 10), 1.5, 10},
+      {d, {.extent = 12, .roi_start = 4, .roi_end = 1}, whole(20, 10), -1.5, 10},
+      {l, {.extent = 12, .roi_start = 4, .roi_end = 1}, whole(20, 10), 1.5, 10},
+      {l, {.extent = 12, .roi_start = 4, .roi_end = 1}, whole(20, 0), -3, 20},
   };
   for (const SizeCase& c : cases) {
     std::vector<ResizeRequest> axes = {c.height, c.width};

@@ -52,7 +52,9 @@ void ResizeRule::declare(Schema& schema) {
            "one asked for. False: the scale follows from the rounded size.")
       .arg("roi_start", ArgType::kFloatList, {},
            "Start of the region that is resized, in pixels, in the order of the layout; default: all. It may lie "
-           "outside the image, whose border pixels repeat. A start behind the end mirrors the axis. Needs roi_end.",
+           "outside the image, whose border pixels repeat. A start behind the end mirrors the axis, unless its size is "
+           "0 "
+           "in mode \"default\" or \"stretch\". Needs roi_end.",
            PerSample::kAllowed)
       .arg("roi_end", ArgType::kFloatList, {}, "End of the region. Needs roi_start.", PerSample::kAllowed)
       .arg("roi_relative", ArgType::kBool, false, "roi_start and roi_end are fractions of the image's extents.");

@@ -37,20 +37,23 @@ class Resize final : public SampleOperator {
 };
 
 void register_geometry_resize(Registry& r) {
-  Schema schema("resize");
-  schema
-      .doc(
-          "Resamples images, volumes, or every frame of a sequence, to another size. The size is given by `size`, by "
-          "some of `resize_x`, `resize_y` and `resize_z`, by `resize_shorter` or by `resize_longer`; it is rounded to "
-          "integers, halves away from zero, and at least 1.")
-      .input("images", {.layouts = {"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"}})
-      .outputs_from_arg(1, "save_attrs")
-      .arg("save_attrs", ArgType::kBool, false,
-           "A second output, int32: the extents (height, width) or (depth, height, width) of the input.")
-      .ignored_arg("image_type", ArgType::kImageType, "The channels of the input say it.");
-  ResizeSize::declare(schema);
-  ResampleOperator::declare(schema);
-  r.add<Resize>(std::move(schema));
+  for (const char* name : {"resize", "experimental.resize"}) {
+    Schema schema(name);
+    schema
+        .doc(
+            "Resamples images, volumes, or every frame of a sequence, to another size. The size is given by `size`, "
+            "by some of `resize_x`, `resize_y` and `resize_z`, by `resize_shorter` or by `resize_longer`; it is "
+            "rounded to integers, halves away from zero, and at least 1.")
+        .input("images", {.layouts = {"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"}})
+        .outputs_from_arg(1, "save_attrs")
+        .arg("save_attrs", ArgType::kBool, false,
+             "A second output, int32: the extents (height, width) or (depth, height, width) of the input.")
+        .ignored_arg("image_type", ArgType::kImageType, "The channels of the input say it.");
+    if (schema.name() != "resize") schema.devices({"gpu"});
+    ResizeSize::declare(schema);
+    ResampleOperator::declare(schema);
+    r.add<Resize>(std::move(schema));
+  }
 }
 
 }  // namespace headrace
