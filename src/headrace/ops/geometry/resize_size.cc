@@ -64,11 +64,16 @@ ResamplePlan ResizeSize::operator()(const SampleContext& ctx, const Sample& in) 
   }
   const std::span requests = std::span(list).first(count);
   rule_.fill_requests(ctx, std::span(extents).first(count), requests);
+  bool any = false;
   for (size_t i = 0, axis = 0; i < count; ++axis) {
     const char letter = in.layout[static_cast<int>(axis)];
     if (!is_spatial(letter)) continue;
     requests[i].size = requested(ctx, letter, i, count);
+    any |= requests[i].size != 0;
     ++i;
+  }
+  if (!any) {  // nothing is asked for, so nothing is limited
+    for (ResizeRequest& request : requests) request.max_size = 0;
   }
   complete_sizes(mode_, requests);
 
