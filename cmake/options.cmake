@@ -18,12 +18,19 @@ endif()
 set(HEADRACE_OPTIMIZE "-O2 -DNDEBUG" CACHE STRING "Optimization flags")
 set(CMAKE_CXX_FLAGS_RELEASE ${HEADRACE_OPTIMIZE})
 
+# Each compilation leaves its processor time beside its object, for tools/compile_times.py. With ccache paths are
+# relative to the checkout, so that several checkouts share one cache. The name is one that Clang's tools look through.
 find_program(HEADRACE_CCACHE ccache)
-if(HEADRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths relative to the checkout, so that several checkouts share one cache. A script and not `cmake -E env`, since
-  # clang-tidy reads the command lines too.
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/ccache @ONLY CONTENT
-    "#!/bin/sh\nCCACHE_BASEDIR='@PROJECT_SOURCE_DIR@' CCACHE_NOHASHDIR=1 exec '@HEADRACE_CCACHE@' \"$@\"\n")
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(ccache "")
+  if(HEADRACE_CCACHE)
+    set(ccache "CCACHE_BASEDIR='${PROJECT_SOURCE_DIR}' CCACHE_NOHASHDIR=1 '${HEADRACE_CCACHE}' ")
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/ccache @ONLY CONTENT "#!/bin/sh
+@ccache@\"$@\" || exit
+while [ $# -gt 1 ] && [ \"$1\" != -o ]; do shift; done
+times >\"$2.times\"
+")
   file(CHMOD ${PROJECT_BINARY_DIR}/ccache PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ WORLD_READ)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_BINARY_DIR}/ccache)
 endif()

@@ -111,7 +111,7 @@ def face_stubs(face: str) -> dict[pathlib.Path, str]:
     """The stub files of fn or ops: path -> text."""
     modules: dict[str, list[_core.Schema]] = {"": []}
     for name, schema in all_schemas().items():
-        if name.rpartition(".")[2].startswith("_"):
+        if name.startswith("_") or "._" in name:  # private operators, and all of a private module
             continue
         module = name.rpartition(".")[0]
         while module:

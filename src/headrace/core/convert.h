@@ -37,7 +37,8 @@ template <typename To, typename F> inline To truncate_to_integer(F x) {
     return static_cast<To>(static_cast<int32_t>(x));
   } else {
     // max() may not be a float, but max() + 1 = 2^n is.
-    constexpr F kEnd = F(Limits::max() / 2 + 1) * 2;
+    constexpr To kHalf = Limits::max() / 2 + 1;
+    constexpr F kEnd = F(kHalf) * 2;
     constexpr F kBegin = F(Limits::min());
     const bool above = x >= kEnd;
     const bool inside = x >= kBegin && !above;

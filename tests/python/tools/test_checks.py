@@ -81,8 +81,15 @@ def test_a_function_over_the_limit_fails(tmp_path, monkeypatch, capsys):
     assert checks.main() == 0
 
 
-def test_compile_times_take_the_latest_entry_of_what_exists(tmp_path):
-    (tmp_path / "a.o").touch()
-    log = "# ninja log v5\n0\t9000\t0\ta.o\tx\n0\t1500\t0\ta.o\tx\n0\t4000\t0\tgone.o\tx\n0\t100\t0\tlib.a\tx\n"
-    (tmp_path / ".ninja_log").write_text(log)
-    assert load("compile_times").logged_seconds(tmp_path) == {"a.o": 1.5}
+def test_compile_times_are_those_of_our_objects_that_exist(tmp_path):
+    def compiled(target: str, source: str, children: str, *, exists: bool = True) -> None:
+        object_file = tmp_path / "CMakeFiles" / f"{target}.dir" / f"{source}.o"
+        object_file.parent.mkdir(parents=True, exist_ok=True)
+        object_file.with_name(object_file.name + ".times").write_text(f"0m0.00s 0m0.00s\n{children}\n")
+        if exists:
+            object_file.touch()
+
+    compiled("core", "src/a.cc", "1m2.50s 0m0.25s")
+    compiled("core", "src/gone.cc", "0m1.00s 0m0.00s", exists=False)
+    compiled("nanobind-static", "nb.cc", "0m9.00s 0m0.00s")
+    assert load("compile_times").compiled_units(tmp_path) == {"src/a.cc": 62.75}
