@@ -17,6 +17,7 @@ from headrace.pipeline_function import pipeline_def
 from headrace.plugin.base_iterator import BaseIterator, LastBatchPolicy
 from headrace.plugin.jax import placement
 from headrace.plugin.jax.integration import device_of_pipeline
+from headrace.plugin.jax.pace import Pace, needs_pace
 from headrace.plugin.jax.row_shards import batch_per_shard, row_shards, sharding_list
 from headrace.threads import default_num_threads
 
@@ -87,6 +88,7 @@ class DALIGenericIterator(BaseIterator):
         )
         self._places = self._choose_places(sharding, devices, pmap_compatible)
         self._place_mask = self._places[-1][1]
+        self._pace = Pace() if needs_pace(_devices_of(sharding, devices)) else None
 
     def _choose_places(
         self, sharding: Shardings | None, devices: Sequence[jax.Device] | None, pmap_compatible: bool | None
@@ -103,18 +105,30 @@ class DALIGenericIterator(BaseIterator):
 
     def __next__(self) -> dict[str, jax.Array]:
         outputs, _ = self._next_outputs()
+        if self._pace is not None:
+            self._pace.wait()
         batch = {}
+        memory = []
         for number, (name, place) in enumerate(self._places[:-1]):
+            shards = [plan[number].as_array() for plan in outputs]
             try:
-                batch[name] = place([plan[number].as_array() for plan in outputs])
+                batch[name] = place(shards)
             except RuntimeError as error:
                 raise RuntimeError(f"output {name!r}: {error}") from error
+            memory += shards
+        if self._pace is not None:
+            self._pace.add(batch.values(), memory)
         if self._mask_name:
             batch[self._mask_name] = self._place_mask(self._masks(outputs))
         return batch
 
     def _description(self) -> list[str]:
         return [*super()._description(), self._places[0][1].describe()] if self.output_map else super()._description()
+
+
+def _devices_of(sharding: Shardings | None, devices: Sequence[jax.Device] | None) -> set[jax.Device]:
+    shardings = sharding.values() if isinstance(sharding, Mapping) else [sharding] if sharding is not None else []
+    return set(devices or ()).union(*(one.device_set for one in shardings))
 
 
 def _check_layout(sharding: Any, devices: Any, pmap_compatible: bool | None) -> None:
