@@ -10,6 +10,7 @@
 #include "exec/checkpoint.h"
 #include "exec/report.h"
 #include "exec/scheduler.h"
+#include "exec/selection.h"
 
 namespace headrace {
 namespace {
@@ -275,7 +276,7 @@ IterationOutputs Executor::take() {
     impl.progress[run.number].samples += run.size;
     if (run.failed) continue;
     impl.learn(run);
-    for (int value : run.plan->outputs()) outputs[run.number].push_back(run.batches[value]);
+    for (int value : run.plan->outputs()) outputs[run.number].push_back(without_absent(run.batches[value]));
   }
   std::optional<IterationError> error = std::move(iteration.error);
   impl.window.pop_front();

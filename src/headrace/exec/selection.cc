@@ -11,6 +11,15 @@ Ref<Batch> gather(const Batch& batch, const std::vector<int>& rows) {
   return batch.with_samples(std::move(samples));
 }
 
+Ref<BatchRows> gather(const BatchRows& all, const std::vector<int>& rows) {
+  auto chosen = make_ref<BatchRows>();
+  for (int row : rows) {
+    chosen->ids.push_back(all.ids[row]);
+    chosen->status.push_back(all.status[row]);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 std::vector<int> present_rows(const BatchContext& ctx, const Ref<Batch>& scope, int size) {
@@ -26,11 +35,7 @@ std::vector<int> present_rows(const BatchContext& ctx, const Ref<Batch>& scope, 
 
 BatchContext gather_rows(const BatchContext& ctx, const std::vector<int>& rows) {
   BatchContext chosen = ctx;
-  chosen.rows = make_ref<BatchRows>();
-  for (int row : rows) {
-    chosen.rows->ids.push_back(ctx.rows->ids[row]);
-    chosen.rows->status.push_back(ctx.rows->status[row]);
-  }
+  chosen.rows = gather(*ctx.rows, rows);
   for (auto* batches : {&chosen.inputs, &chosen.arguments}) {
     for (Ref<Batch>& batch : *batches) {
       batch = gather(*batch, rows);
@@ -44,6 +49,17 @@ Ref<Batch> scatter_rows(const Batch& batch, const std::vector<int>& rows, int si
   std::vector<Sample> samples(static_cast<size_t>(size));
   for (size_t i = 0; i < rows.size(); ++i) samples[rows[i]] = batch[static_cast<int>(i)];
   return batch.with_samples(std::move(samples));
+}
+
+Ref<Batch> without_absent(const Ref<Batch>& batch) {
+  std::vector<int> rows;
+  for (int slot = 0; slot < batch->size(); ++slot) {
+    if (batch->has(slot)) rows.push_back(slot);
+  }
+  if (static_cast<int>(rows.size()) == batch->size()) return batch;
+  Ref<Batch> present = gather(*batch, rows);
+  if (batch->rows) present->rows = gather(*batch->rows, rows);
+  return present;
 }
 
 }  // namespace headrace

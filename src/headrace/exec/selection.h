@@ -16,4 +16,7 @@ BatchContext gather_rows(const BatchContext& ctx, const std::vector<int>& rows);
 // A batch of `size` samples in which those of `batch` stand at `rows`; the others are absent. Shares the memory.
 Ref<Batch> scatter_rows(const Batch& batch, const std::vector<int>& rows, int size);
 
+// The batch itself if it has all samples, else one of those that are there: what an output of one branch gives.
+Ref<Batch> without_absent(const Ref<Batch>& batch);
+
 }  // namespace headrace

@@ -13,7 +13,7 @@ class Merge : public SampleOperator {
   void infer(SampleContext& ctx) const override {
     const int branch = predicate_(ctx) ? 0 : 1;
     const Sample& chosen = ctx.input(branch);
-    check(chosen.present(), "[_conditional.merge] the branch that the predicate names has no sample");
+    if (!chosen.present()) return;  // a function that some samples have not returned from yet
     ctx.set_viewed_input(branch);
     ctx.output(0).describe_as(chosen);
   }
@@ -31,7 +31,7 @@ void register_conditional_merge(Registry& r) {
   schema
       .doc(
           "Takes each sample from the branch that its predicate names: input 0 where it is true, else input 1. Both "
-          "must have the same type, number of axes and layout.")
+          "must have the same type, number of axes and layout. Absent where that branch has no sample.")
       .input("true_branch", {.doc = "Samples whose predicate is true."})
       .input("false_branch", {.doc = "The other samples."})
       .merge();
