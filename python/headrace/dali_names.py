@@ -2,6 +2,7 @@
 
 DALI_OPERATORS = frozenset(
     """
+    _conditional.merge _conditional.not_ _conditional.split _conditional.validate_logical
     audio_decoder audio_resample batch_permutation bb_flip bbox_paste bbox_rotate box_encoder brightness
     brightness_contrast caffe2_reader caffe_reader cast cast_like cat clahe coco_reader coin_flip
     color_space_conversion color_twist constant contrast coord_flip coord_transform copy crop crop_mirror_normalize

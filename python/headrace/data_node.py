@@ -10,6 +10,7 @@ from headrace import types
 from headrace.operator_table import BINARY_OPERATORS
 
 if TYPE_CHECKING:
+    from headrace.conditionals.scopes import Branch
     from headrace.operator_call import OperatorInstance
 
 
@@ -41,6 +42,7 @@ class DataNode:
         device: "cpu" or "gpu".
         source: the node.
         index: number of the output.
+        branch: of a conditional, that the node was made in; None outside of any.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class DataNode:
         self.ndim = ndim
         self.dtype = dtype
         self.layout = layout
+        self.branch: Branch | None = None
 
     def __repr__(self) -> str:
         return f'DataNode(name="{self.name}", device="{self.device}", index={self.index})'
@@ -85,15 +88,12 @@ class DataNode:
         return self.property("source_info", device=device)
 
     def __bool__(self) -> bool:
-        from headrace.operator_call import current_pipeline
-
-        pipeline = current_pipeline()
-        if pipeline is not None and pipeline._conditionals:
-            raise NotImplementedError("enable_conditionals: `if`, `and`, `or`, `not` on nodes are not available yet")
         raise TypeError(
             '"DataNode" was used in conditional context - it might have been used in truth evaluation for `if` '
             "statement, logical expression or cast to a boolean. A node has no value when the pipeline is defined; "
-            "use arithmetic or comparison operators, which work for each sample."
+            "use arithmetic or comparison operators, which work for each sample. With "
+            "`pipeline_def(enable_conditionals=True)`, `if`, `and`, `or` and `not` work on nodes, but `while`, "
+            "`assert`, `a if b else c` and the conditions of comprehensions don't."
         )
 
     def __iter__(self) -> Any:

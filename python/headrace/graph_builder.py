@@ -9,7 +9,7 @@ import numpy as np
 from headrace import _core, types
 from headrace.data_node import DataNode
 from headrace.external_source import NodeSource
-from headrace.operator_call import OperatorInstance
+from headrace.operator_call import OperatorInstance, check_outside_branches
 
 _MASK = 2**64 - 1
 
@@ -39,6 +39,7 @@ def output_node(value: Any, index: int) -> DataNode:
     TypeError for containers and strings, NotImplementedError for None.
     """
     if isinstance(value, DataNode):
+        check_outside_branches([value])
         return value
     if value is None:
         raise NotImplementedError(f"The pipeline's output {index} is None; return nodes or constants.")

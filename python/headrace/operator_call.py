@@ -17,13 +17,16 @@ from headrace.data_node import DataNode
 from headrace.schemas import all_schemas, arg_specs, find_schema, schema_name
 
 if TYPE_CHECKING:
+    from headrace.conditionals.scopes import Branch
     from headrace.pipeline import Pipeline
 
 # The package whose functions the user sees; messages name operators below it. compat.dali sets "nvidia.dali".
 display_prefix = "headrace"
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_CONDITIONALS = os.path.join(_PACKAGE, "conditionals") + os.sep
 _creation = itertools.count()
+_SCOPE_ARGUMENT = "_scope"  # ties a node without inputs to a branch: the engine's kScopeArgument
 
 
 class _PipelineStack(threading.local):
@@ -39,6 +42,12 @@ def current_pipeline() -> Pipeline | None:
     return _stack.pipelines[-1] if _stack.pipelines else None
 
 
+def current_branch() -> Branch | None:
+    """The branch of a conditional that nodes made now belong to, or None."""
+    pipeline = current_pipeline()
+    return None if pipeline is None else pipeline._branch
+
+
 def push_pipeline(pipeline: Pipeline) -> None:
     _stack.pipelines.append(pipeline)
 
@@ -48,14 +57,20 @@ def pop_pipeline() -> None:
 
 
 def _user_frames() -> list[traceback.FrameSummary]:
-    """The frames between the caller's code and headrace's, outermost first."""
+    """The frames between the caller's code and headrace's, outermost first.
+
+    Operands of `and` and `or` are called by the conditionals' runtime, whose frames don't count.
+    """
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back  # type: ignore[assignment]
     frames = []
-    while frame is not None and not frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None:
         code = frame.f_code
-        frames.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
+        if not code.co_filename.startswith(_PACKAGE):
+            frames.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
+        elif not code.co_filename.startswith(_CONDITIONALS):
+            break
         frame = frame.f_back  # type: ignore[assignment]
     return frames[::-1]
 
@@ -84,6 +99,7 @@ class OperatorInstance:
         tensor_args: dict[str, DataNode],
         name: str | None = None,
         display_name: str | None = None,
+        branch: Branch | None = None,
     ) -> None:
         self.schema = schema
         self.device = device
@@ -102,6 +118,8 @@ class OperatorInstance:
         number = pipeline._register(self) if pipeline is not None else self.created
         self.name = str(name) if name is not None else f"__{schema.name.rpartition('.')[2]}_{number}"
         self.outputs = self._make_outputs()
+        for node in self.outputs:
+            node.branch = branch
 
     def _make_outputs(self) -> list[DataNode]:
         count = self.schema.num_outputs(self.args)
@@ -230,7 +248,39 @@ def _call_once(
     chosen = _device_of(schema, device, inputs)
     constants_on = "gpu" if chosen == "gpu" else "cpu"
     nodes = [as_node(value, i, display_name, constants_on) for i, value in enumerate(inputs)]
-    return OperatorInstance(schema, chosen, nodes, dict(args[0]), dict(args[1]), name, display_name).result()
+    tensor_args = dict(args[1])
+    branch = current_branch()
+    if branch is not None:
+        nodes, tensor_args, branch = _enter(branch, schema, nodes, tensor_args)
+    else:
+        check_outside_branches([*nodes, *tensor_args.values()])
+    return OperatorInstance(schema, chosen, nodes, dict(args[0]), tensor_args, name, display_name, branch).result()
+
+
+def check_outside_branches(nodes: list[DataNode]) -> None:
+    """RuntimeError for a node that was made in a branch: it has values for some of the samples only."""
+    for node in nodes:
+        if node.branch is not None:
+            raise RuntimeError(
+                f"The node '{node.name}' was made in a branch of an `if` statement and has no value for the samples of "
+                "the other one, so it can't be used outside. Assign it to a variable that has a value in both branches."
+            )
+
+
+def _enter(
+    branch: Branch, schema: _core.Schema, inputs: list[DataNode], tensor_args: dict[str, DataNode]
+) -> tuple[list[DataNode], dict[str, DataNode], Branch | None]:
+    """Inputs and arguments with the samples of the branch alone, and the branch that the new node belongs to.
+
+    Nodes without inputs are tied to the branch. Readers and sources give all samples, wherever they stand.
+    """
+    if schema.is_reader or schema.is_fed:
+        return inputs, tensor_args, None
+    inputs = [branch.enter(node) for node in inputs]
+    tensor_args = {name: branch.enter(node) for name, node in tensor_args.items()}
+    if not inputs and not tensor_args:
+        tensor_args[_SCOPE_ARGUMENT] = branch.witness()
+    return inputs, tensor_args, branch
 
 
 def call(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace import _core, graph_builder, operator_call
+from headrace.conditionals import do_not_convert as do_not_convert
 from headrace.data_node import DataNode
 from headrace.external_source import NodeSource
 from headrace.group import PipelineGroup
@@ -15,6 +16,9 @@ from headrace.pipeline_settings import PipelineSettings
 from headrace.sources import OutputCheck
 from headrace.tensors import TensorListCPU
 from headrace.types import PipelineAPIType
+
+if TYPE_CHECKING:
+    from headrace.conditionals.scopes import Branch
 
 _FORMAT = "headrace-pipeline"
 
@@ -68,7 +72,7 @@ class Pipeline(PipelineSettings):
         self._built = False
         self._api: PipelineAPIType | None = None
         self._api_check = True
-        self._conditionals = False
+        self._branch: Branch | None = None  # of a conditional, that nodes made now belong to
         self._shared: tuple[TensorListCPU, ...] | None = None
 
     @property

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, overload
 
+from headrace.conditionals.functions import convert_pipeline_function
 from headrace.pipeline import Pipeline
 
 _CONSTRUCTOR_ARGUMENTS = frozenset(inspect.signature(Pipeline.__init__).parameters) - {"self"}
@@ -46,7 +47,8 @@ def _make_pipeline(
             "the function nor of Pipeline"
         )
     pipeline = Pipeline(**{**decorator_arguments, **for_pipeline})
-    pipeline._conditionals = conditionals
+    if conditionals:
+        function = convert_pipeline_function(function)
     with pipeline:
         outputs = function(*args, **for_function)
         if isinstance(outputs, tuple):
@@ -81,6 +83,10 @@ def pipeline_def(
 
 
         pipe = images("/data", seed=12)
+
+    With ``enable_conditionals`` the function's `if` statements, `and`, `or` and `not` work on nodes of scalars: each
+    sample goes through the branch that its condition names. So do those of functions that it calls, except ones marked
+    with :func:`headrace.pipeline.do_not_convert`.
 
     Raises TypeError for a function with ``**kwargs``, for unknown keywords, and for outputs in a list or dict.
     """

@@ -96,21 +96,6 @@ def test_a_parameter_that_shadows_a_pipeline_argument_goes_to_the_function():
     assert pipe.seed == 3 and first(pipe) == 9
 
 
-def test_conditionals_are_refused_where_they_are_needed():
-    @pipeline_def(batch_size=1, enable_conditionals=True)
-    def plain():
-        return fn.constant(idata=[1])
-
-    assert first(plain()) == 1
-
-    @pipeline_def(batch_size=1, enable_conditionals=True)
-    def branching():
-        return fn.constant(idata=[1]) if fn.constant(idata=[1]) else 2
-
-    with pytest.raises(NotImplementedError, match="enable_conditionals"):
-        branching()
-
-
 def test_an_exception_in_the_function_leaves_no_current_pipeline():
     @pipeline_def(batch_size=1)
     def failing():
