@@ -49,8 +49,9 @@ format: ## formats C++ and Python files
 	$(PYTHON) -m ruff format .
 	$(PYTHON) -m ruff check --fix .
 
-stubs: build ## writes the .pyi files from the schemas
+stubs: build ## writes the .pyi files and docs/operators.md from the schemas
 	$(PYTHON) tools/gen_stubs.py
+	$(PYTHON) tools/gen_operator_docs.py
 
 asan: bootstrap ## native tests with AddressSanitizer and UBSan
 	tools/sanitize asan
