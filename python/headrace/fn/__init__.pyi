@@ -5,7 +5,6 @@ from typing import Any
 
 from headrace import types
 from headrace.data_node import DataNode
-from headrace.fn import _conditional as _conditional
 from headrace.fn import decoders as decoders
 from headrace.fn import experimental as experimental
 from headrace.fn import noise as noise

@@ -5,7 +5,6 @@ from typing import Any
 
 from headrace import types
 from headrace.data_node import DataNode
-from headrace.ops import _conditional as _conditional
 from headrace.ops import decoders as decoders
 from headrace.ops import experimental as experimental
 from headrace.ops import noise as noise
