@@ -107,8 +107,7 @@ class Rewriter(ast.NodeTransformer):
             ast.Attribute(ast.Name(state, ast.Load()), side, ast.Load()) for side in ("true", "false", "both")
         )
         switch = ast.If(both, self._update(state, "switch", names), [])
-        reset = [ast.Assign([ast.Name(VALUE, ast.Store())], runtime("no_value"))] if VALUE in names else []
-        body = (reset if is_guard else []) + self._block(node.body)
+        body = (self._known_in(node, names) if isinstance(node, Guard) else []) + self._block(node.body)
         statements = [
             begin,
             ast.If(is_true, [self._branch(state, "true_branch", body)], []),
@@ -118,6 +117,11 @@ class Rewriter(ast.NodeTransformer):
         for statement in statements:
             self._locate_new(statement, where)
         return statements
+
+    def _known_in(self, guard: Guard, names: list[str]) -> list[ast.stmt]:
+        """What is known of the samples that a guard lets through: they have not left."""
+        known = {guard.flag: ast.Constant(False), **({VALUE: runtime("no_value")} if guard.flag == RETURNED else {})}
+        return [ast.Assign([ast.Name(name, ast.Store())], value) for name, value in known.items() if name in names]
 
     def visit_Guard(self, node: Guard) -> ast.AST | list[ast.stmt]:
         return self.visit_If(node)
