@@ -142,8 +142,8 @@ void check_image(int64_t rows, int64_t columns, int64_t channels, ResampleAxis v
   for (size_t i = 0; i < in.size(); ++i) in[i] = convert<In>(static_cast<float>((i * 7919 + i * i) % 977) / 3 - 20);
   std::vector<float> floats(in.begin(), in.end());
   std::vector<Out> out(static_cast<size_t>(v.out * h.out * channels + 64), Out(99));
-  const Sample source{in.data(), dtype_of<In>, {}, {rows, columns, channels}, {}};
-  const Sample target{out.data(), dtype_of<Out>, {}, {v.out, h.out, channels}, {}};
+  const Sample source{in.data(), nullptr, dtype_of<In>, {}, {rows, columns, channels}, {}};
+  const Sample target{out.data(), nullptr, dtype_of<Out>, {}, {v.out, h.out, channels}, {}};
   resample(source, std::vector<ResampleAxis>{v, h, {channels, channels}}, target, arena);
 
   const ResampleTable vt = make_resample_table(v, arena), ht = make_resample_table(h, arena);
@@ -211,7 +211,8 @@ TEST(Resample, HandlesAnyAxes) {
                                      : ResampleAxis{from[a], from[a]});
       }
       out.resize(static_cast<size_t>(to.volume()));
-      resample({in.data(), DType::kFloat32, {}, from, {}}, axes, {out.data(), DType::kFloat32, {}, to, {}}, arena);
+      resample({in.data(), nullptr, DType::kFloat32, {}, from, {}}, axes,
+               {out.data(), nullptr, DType::kFloat32, {}, to, {}}, arena);
       for (int64_t i = 0; i < to.volume(); ++i) {
         double wanted = 0;
         int64_t rest = i;
@@ -236,7 +237,8 @@ TEST(Resample, RoundsTiesAwayFromZeroInEveryColumn) {
     in[41 + i] = static_cast<int16_t>(in[i] + (in[i] < 0 ? -1 : 1));
   }
   const std::vector<ResampleAxis> axes = {scaled(2, 1, ResampleFilter::kLinear), {41, 41}};
-  resample({in.data(), DType::kInt16, {}, {2, 41}, {}}, axes, {out.data(), DType::kInt16, {}, {1, 41}, {}}, arena);
+  resample({in.data(), nullptr, DType::kInt16, {}, {2, 41}, {}}, axes,
+           {out.data(), nullptr, DType::kInt16, {}, {1, 41}, {}}, arena);
   for (size_t i = 0; i < 41; ++i) EXPECT_EQ(out[i], in[41 + i]);
 }
 
@@ -246,8 +248,8 @@ TEST(Resample, CopiesNearestAndConverts) {
   std::vector<float> out(8);
   const std::vector<ResampleAxis> axes = {
       scaled(2, 2, ResampleFilter::kNearest, true), scaled(3, 2, ResampleFilter::kNearest), {2, 2}};
-  Sample source{const_cast<uint8_t*>(in.data()), DType::kUInt8, {}, {2, 3, 2}, {}};
-  resample(source, axes, {out.data(), DType::kFloat32, {}, {2, 2, 2}, {}}, arena);
+  Sample source{const_cast<uint8_t*>(in.data()), nullptr, DType::kUInt8, {}, {2, 3, 2}, {}};
+  resample(source, axes, {out.data(), nullptr, DType::kFloat32, {}, {2, 2, 2}, {}}, arena);
   EXPECT_THAT(out, ElementsAre(7, 8, 11, 12, 1, 2, 5, 6));
 }
 
