@@ -16,6 +16,11 @@ int64_t now_ns() {
       .count();
 }
 
+// What is in memory of a sample that may be a region.
+size_t stored_bytes(const Sample& sample) {
+  return sample.region ? sample.region->extent().volume() * dtype_size(sample.dtype) : sample.bytes();
+}
+
 [[noreturn]] void refuse_layout(const Schema& schema, int input, const Sample& sample,
                                 const std::vector<Layout>& allowed) {
   std::string list;
@@ -126,7 +131,7 @@ void SampleFrame::run(const SampleTask& task) {
     if (!steps_[i].present) continue;
     NodeCounters::add(counters_[i].samples, 1);
     if (timed_) NodeCounters::add(counters_[i].timed_samples, 1);
-    NodeCounters::add(counters_[i].bytes, static_cast<int64_t>(values_[steps_[i].node->first_output].bytes()));
+    NodeCounters::add(counters_[i].bytes, static_cast<int64_t>(stored_bytes(values_[steps_[i].node->first_output])));
   }
 }
 
@@ -273,8 +278,7 @@ void SampleFrame::compute(Step& step) {
     if (output.data) continue;
     all_placed = false;
     void* slot = slots_[step.node->first_output + i];
-    const size_t bytes = output.region ? output.region->extent().volume() * dtype_size(output.dtype) : output.bytes();
-    output.data = slot ? slot : arena_.allocate(bytes);
+    output.data = slot ? slot : arena_.allocate(stored_bytes(output));
   }
   if (!all_placed) step.node->sample_op().run(step.ctx);
   // A reader may have put a record where it lies; a batch gets a copy.
