@@ -44,11 +44,6 @@ def outputs(build, *, file: np.ndarray):
     return [np.asarray(output[0]) for output in pipe.run()], pipe.statistics()
 
 
-def decoded_bytes(statistics: dict) -> int:
-    (node,) = [node for node in statistics["nodes"] if node["op"] == "decoders.image"]
-    return node["bytes"]
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_random_windows_equal_the_slice_of_the_whole(name: str):
     file = FILES[name]
@@ -152,3 +147,139 @@ def test_who_needs_pixels_for_a_window_gets_all_of_them():
     left = int(np.floor(np.float32(whole.mean() / 256) * (WIDTH - 6) + 0.5))
     (window,), _ = outputs(build, file=file)
     assert np.array_equal(window, whole[:5, left : left + 6])
+
+
+def unfused(build, *, file: np.ndarray) -> list[np.ndarray]:
+    """The outputs of `build` where every image is an output too, so that it is computed as a whole."""
+    images = []
+
+    def whole(image):
+        images.append(image)
+        return image
+
+    def build_whole(data):
+        images.clear()
+        results = build(data, whole)
+        return (*results, *images)
+
+    values, _ = outputs(build_whole, file=file)
+    return values[: len(values) - len(images)]
+
+
+def check_fused(build, *, file: np.ndarray) -> None:
+    """The graph's values don't depend on what is left out."""
+    fused, _ = outputs(lambda data: build(data, lambda image: image), file=file)
+    for value, expected in zip(fused, unfused(build, file=file), strict=True):
+        assert value.dtype == expected.dtype
+        assert value.tobytes() == expected.tobytes()
+
+
+FILTERS = [
+    types.INTERP_NN,
+    types.INTERP_LINEAR,
+    types.INTERP_CUBIC,
+    types.INTERP_LANCZOS3,
+    types.INTERP_GAUSSIAN,
+]
+
+
+def random_resize(random: np.random.Generator, name: str):
+    """A resizing operator of random arguments, for HWC images; each call makes the same one."""
+    options: dict = {"interp_type": FILTERS[random.integers(5)], "antialias": bool(random.integers(2))}
+    if random.integers(2):
+        options["dtype"] = types.FLOAT
+    if random.integers(3) == 0:  # a filter that isn't known when regions are asked for
+        options["interp_type"] = None
+    size = [int(random.integers(12, 120)), int(random.integers(12, 120))]
+    mirrored = [int(sign) for sign in random.choice([-1, 1], 2)]
+    mode = str(random.choice(["default", "stretch", "not_smaller"]))
+    region = {"roi_start": [0.1, -0.2], "roi_end": [0.8, 1.3], "roi_relative": True} if random.integers(2) else {}
+    if random.integers(4) == 0:
+        size[random.integers(2)] = 0
+    window = [int(random.integers(5, 40)), int(random.integers(5, 40))]
+    computed_mirror = bool(random.integers(2))
+
+    def resize(image):
+        arguments = dict(options)
+        if arguments["interp_type"] is None:
+            arguments["interp_type"] = fn.cast(fn.random.choice([int(t) for t in FILTERS], seed=3), dtype=types.INT32)
+        signed = [s * m for s, m in zip(size, mirrored, strict=True)]
+        if name == "resize":
+            return fn.resize(image, size=signed, mode=mode, **region, **arguments)
+        if name == "tensor_resize":
+            return fn.tensor_resize(image, sizes=signed, axes=[0, 1], mode=mode, **region, **arguments)
+        if name == "resize_crop_mirror":
+            mirror = fn.random.coin_flip(seed=5) if computed_mirror else 1
+            return fn.resize_crop_mirror(image, size=signed, crop=window, mirror=mirror, mode=mode, **arguments)
+        return fn.random_resized_crop(image, size=[abs(s) or 9 for s in size], seed=7, **arguments)
+
+    return resize
+
+
+def random_window(random: np.random.Generator):
+    """A slice of a random part of an image, as fractions, and one whose values are normalised."""
+    start = random.uniform(0, 0.8, 2)
+    end = start + random.uniform(0.02, 1, 2) * (1 - start)
+    mirror = int(random.integers(2))
+
+    def window(image):
+        cut = fn.slice(image, rel_start=list(start), rel_end=list(end), axes=[0, 1])
+        return fn.crop_mirror_normalize(cut, mirror=mirror, mean=[3.0, 5.0, 9.0], std=[2.0], dtype=types.FLOAT)
+
+    return window
+
+
+@pytest.mark.parametrize("name", ["resize", "tensor_resize", "resize_crop_mirror", "random_resized_crop"])
+@pytest.mark.parametrize("file", ["jpeg 4:2:0", "jpeg orientation 6", "png"])
+def test_random_windows_of_resized_images(name: str, file: str):
+    random = np.random.default_rng(len(name) * 31 + len(file))
+    for _ in range(25):
+        resize, window = random_resize(random, name), random_window(random)
+
+        def build(data, whole, resize=resize, window=window):
+            return (window(whole(resize(whole(fn.decoders.image(data))))),)
+
+        check_fused(build, file=FILES[file])
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_random_windows_of_mirrored_images(computed: bool):
+    random = np.random.default_rng(11)
+    for seed in range(12):
+        flips = [int(v) for v in random.integers(0, 2, 2)]
+        window = random_window(random)
+
+        def build(data, whole, seed=seed, flips=flips, window=window):
+            horizontal, vertical = [fn.random.coin_flip(seed=seed + k) for k in range(2)] if computed else flips
+            flipped = fn.flip(whole(fn.decoders.image(data)), horizontal=horizontal, vertical=vertical)
+            return (window(whole(fn.resize(whole(flipped), size=[40, 30]))),)
+
+        check_fused(build, file=FILES["jpeg 4:2:0"])
+
+
+def test_windows_of_planes_sequences_and_single_axes():
+    def build(data, whole):
+        image = whole(fn.decoders.image(data))
+        planes = whole(fn.resize(whole(fn.transpose(image, perm=[2, 0, 1])), size=[90, 33]))
+        frames = whole(fn.resize(whole(fn.stack(image, image, axis_name="F")), size=[21, 100]))
+        wide = whole(fn.resize(image, resize_x=100, mode="stretch"))
+        tall = whole(fn.resize(image, resize_y=20, mode="stretch", interp_type=types.INTERP_NN))
+        return (
+            fn.slice(planes, start=[10, 5], shape=[31, 20], axes=[1, 2]),
+            fn.slice(frames, start=[7, 40], shape=[9, 3], axes=[1, 2]),
+            fn.slice(wide, start=[11, 70], shape=[5, 20], axes=[0, 1]),
+            fn.slice(tall, start=[11, 30], shape=[5, 20], axes=[0, 1]),
+        )
+
+    check_fused(build, file=FILES["jpeg 4:4:4"])
+
+
+def test_a_crop_behind_a_resize_decodes_its_part():
+    def build(data):
+        resized = fn.resize(fn.decoders.image(data), size=[94, 126])
+        return fn.crop_mirror_normalize(resized, crop=(40, 50), crop_pos_x=0.0, crop_pos_y=1.0, mirror=1)
+
+    _, statistics = outputs(build, file=FILES["jpeg 4:2:0"])
+    written = {node["op"]: node["bytes"] for node in statistics["nodes"]}
+    assert written["resize"] == 40 * 50 * 3
+    assert written["decoders.image"] < 0.3 * HEIGHT * WIDTH * 3

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/convert.h"
+#include "core/error.h"
 
 namespace headrace {
 namespace {
@@ -41,10 +42,12 @@ Gather find_gather(size_t bytes) {
 }
 
 // For each output of the axis where its element lies, in bytes from the axis's first.
-const int64_t* offsets_of(const ResampleAxis& axis, size_t bytes, Arena& arena) {
-  const auto offsets = arena.allocate_array<int64_t>(static_cast<size_t>(axis.out));
-  for (int64_t i = 0; i < axis.out; ++i) {
-    const int64_t element = axis.is_identity() ? i : nearest_element(axis, i);
+const int64_t* offsets_of(const AxisWindow& window, size_t bytes, Arena& arena) {
+  const ResampleAxis& axis = window.axis;
+  const auto offsets = arena.allocate_array<int64_t>(static_cast<size_t>(window.out));
+  for (int64_t i = 0; i < window.out; ++i) {
+    const int64_t element = axis.is_identity() ? i : nearest_element(axis, window.out_begin + i) - window.in_begin;
+    check_internal(element >= 0 && element < window.in, "resampling reads input {} of {}", element, window.in);
     offsets[static_cast<size_t>(i)] = element * static_cast<int64_t>(bytes);
   }
   return offsets.data();
@@ -52,10 +55,10 @@ const int64_t* offsets_of(const ResampleAxis& axis, size_t bytes, Arena& arena) 
 
 }  // namespace
 
-void resample_nearest(const Sample& in, std::span<const ResampleAxis> axes, const Sample& out, Arena& arena) {
+void resample_nearest(const Sample& in, std::span<const AxisWindow> axes, const Sample& out, Arena& arena) {
   size_t last = axes.size() - 1;
   size_t pixel = dtype_size(in.dtype);
-  while (axes[last].is_identity()) pixel *= static_cast<size_t>(axes[last--].in);
+  while (axes[last].axis.is_identity()) pixel *= static_cast<size_t>(axes[last--].in);
   std::array<const int64_t*, Shape::kMaxDims> offsets{};
   size_t step = pixel;
   for (size_t i = last + 1; i-- > 0;) {
@@ -68,12 +71,13 @@ void resample_nearest(const Sample& in, std::span<const ResampleAxis> axes, cons
   const bool converts = in.dtype != out.dtype;
   uint8_t* buffer = converts ? arena.allocate_array<uint8_t>(row_bytes).data() : nullptr;
   const Gather gather_row = find_gather(pixel);
-  const uint8_t* in_end = in.as<const uint8_t>() + in.bytes();
+  const uint8_t* in_end =
+      in.as<const uint8_t>() + static_cast<size_t>(in.stored_shape().volume()) * dtype_size(in.dtype);
   const int64_t farthest = std::max(offsets[last][0], offsets[last][row_pixels - 1]);
 
   std::array<int64_t, Shape::kMaxDims> at{};
   uint8_t* to = out.as<uint8_t>();
-  for (int64_t rows = out.volume() / row_elements; rows > 0; --rows) {
+  for (int64_t rows = out.stored_shape().volume() / row_elements; rows > 0; --rows) {
     const uint8_t* from = in.as<const uint8_t>();
     for (size_t i = 0; i < last; ++i) from += offsets[i][at[i]];
     if (pixel == 3 && from + farthest + 4 <= in_end) {

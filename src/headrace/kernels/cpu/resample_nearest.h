@@ -10,8 +10,8 @@
 namespace headrace {
 
 // Writes to `out` the elements of `in` that nearest_element() names, converted to its type. One entry of `axes` for
-// each axis of the tensor, or of one of the same elements in the same order; all are identities or kNearest. Nothing
-// is empty.
-void resample_nearest(const Sample& in, std::span<const ResampleAxis> axes, const Sample& out, Arena& arena);
+// each axis of the tensor in memory, or of one of the same elements in the same order; all are identities or kNearest.
+// Nothing is empty.
+void resample_nearest(const Sample& in, std::span<const AxisWindow> axes, const Sample& out, Arena& arena);
 
 }  // namespace headrace

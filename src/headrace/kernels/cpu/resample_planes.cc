@@ -99,9 +99,10 @@ void Worker::run() {
 
 bool Worker::vertical_is_cheaper() const {
   constexpr int64_t kFilterCost = 3;  // of a tap along the row, in taps across rows
-  const int64_t used_columns = h_->end - h_->begin, used_rows = v_->end - v_->begin;
-  const int64_t vertical = v_->out * (used_columns * v_->taps + h_->out * h_->taps * kFilterCost);
-  const int64_t horizontal = h_->out * (used_rows * h_->taps * kFilterCost + v_->out * v_->taps);
+  // Of the whole axes: sums must not depend on what is in memory.
+  const int64_t columns = h_->whole_span, rows = v_->whole_span;
+  const int64_t vertical = v_->whole_out * (columns * v_->taps + h_->whole_out * h_->taps * kFilterCost);
+  const int64_t horizontal = h_->whole_out * (rows * h_->taps * kFilterCost + v_->whole_out * v_->taps);
   return vertical <= horizontal;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/error.h"
+
 namespace headrace {
 namespace {
 
@@ -86,6 +88,18 @@ Kernel kernel_of(ResampleFilter filter) {
   }
 }
 
+// Input elements in a unit of the filter's curve.
+double stretch_of(const ResampleAxis& axis) { return axis.antialias ? std::max(1.0, std::abs(axis.step)) : 1.0; }
+
+// How far the filter reaches from an output's centre, in input elements.
+double reach_of(const ResampleAxis& axis) { return kernel_of(axis.filter).radius * stretch_of(axis); }
+
+// The most elements that one output is made from.
+int64_t widest_row(const ResampleAxis& axis) {
+  if (axis.filter == ResampleFilter::kNearest) return 1;
+  return static_cast<int64_t>(std::min(static_cast<double>(axis.in), std::ceil(2 * reach_of(axis)) + 1));
+}
+
 // The table under construction: rows of `width` weights, of which the longest decides how many are kept.
 struct Rows {
   int64_t width;
@@ -143,13 +157,12 @@ int64_t nearest_element(const ResampleAxis& axis, int64_t i) {
   return static_cast<int64_t>(std::clamp(place, 0.0, static_cast<double>(axis.in - 1)));
 }
 
-ResampleTable make_resample_table(const ResampleAxis& axis, Arena& arena) {
-  const double stretch = axis.antialias ? std::max(1.0, std::abs(axis.step)) : 1.0;
+ResampleTable make_resample_table(const AxisWindow& window, Arena& arena) {
+  const ResampleAxis& axis = window.axis;
   const Kernel kernel = kernel_of(axis.filter);
   const bool nearest = axis.filter == ResampleFilter::kNearest;
-  const double reach = kernel.radius * stretch;
-  const int64_t width =
-      nearest ? 1 : static_cast<int64_t>(std::min(static_cast<double>(axis.in), std::ceil(2 * reach) + 1));
+  const double reach = reach_of(axis), inverse_stretch = 1 / stretch_of(axis);
+  const int64_t width = widest_row(axis);
   Rows rows{width, arena.allocate_array<int32_t>(static_cast<size_t>(axis.out)).data(),
             arena.allocate_array<float>(static_cast<size_t>(axis.out * width)).data()};
   for (int64_t i = 0; i < axis.out; ++i) {
@@ -157,13 +170,36 @@ ResampleTable make_resample_table(const ResampleAxis& axis, Arena& arena) {
       rows.first[i] = static_cast<int32_t>(nearest_element(axis, i));
       rows.weights[i] = 1;
     } else {
-      fill_row(axis, kernel, reach, 1 / stretch, i, rows);
+      fill_row(axis, kernel, reach, inverse_stretch, i, rows);
     }
   }
   const int64_t taps = rows.longest;
   pack_rows(rows, axis.in, axis.out, taps);
-  const auto [least, most] = std::minmax(rows.first[0], rows.first[axis.out - 1]);
-  return {axis.in, axis.out, taps, least, most + taps, axis.step < 0, rows.first, rows.weights};
+  const int64_t whole_span = std::abs(rows.first[axis.out - 1] - rows.first[0]) + taps;
+  int32_t* first = rows.first + window.out_begin;
+  for (int64_t i = 0; i < window.out; ++i) first[i] -= static_cast<int32_t>(window.in_begin);
+  const auto [least, most] = std::minmax(first[0], first[window.out - 1]);
+  check_internal(least >= 0 && most + taps <= window.in, "resampling reads inputs {} to {} of {}", least, most + taps,
+                 window.in);
+  return {window.in, window.out, taps,          least, most + taps,
+          axis.out,  whole_span, axis.step < 0, first, rows.weights + window.out_begin * taps};
+}
+
+std::pair<int64_t, int64_t> resample_inputs(const ResampleAxis& axis, int64_t begin, int64_t end) {
+  if (axis.filter == ResampleFilter::kNearest) {
+    const int64_t front = nearest_element(axis, begin), back = nearest_element(axis, end - 1);
+    return {std::min(front, back), std::max(front, back) + 1};
+  }
+  const double left = axis.origin - 0.5 - reach_of(axis);  // where an output's filter begins, less its index times step
+  const double front = left + (static_cast<double>(begin) + 0.5) * axis.step;
+  const double back = left + (static_cast<double>(end) - 0.5) * axis.step;
+  const auto [low, high] = std::minmax(front, back);
+  const int64_t width = widest_row(axis);
+  const double last = static_cast<double>(axis.in - 1);
+  // One more on either side, for places that rounding moves over an edge.
+  const int64_t first = static_cast<int64_t>(std::clamp(std::floor(low), 0.0, last));
+  const int64_t final_row = static_cast<int64_t>(std::clamp(std::floor(high) + 2, 0.0, last));
+  return {std::max<int64_t>(0, std::min(first, axis.in - width)), std::min(axis.in, final_row + width)};
 }
 
 }  // namespace headrace

@@ -2,6 +2,7 @@
 #include "ops/geometry/resample_operator.h"
 
 #include <cmath>
+#include <tuple>
 
 #include "kernels/cpu/resample.h"
 
@@ -65,9 +66,13 @@ void ResampleOperator::infer(SampleContext& ctx, const ResamplePlan& plan) const
   ctx.make_plan<ResamplePlan>() = plan;
 }
 
-ResampleFilter ResampleOperator::filter(const SampleContext& ctx, bool shrinks) const {
+const Arg<int64_t>& ResampleOperator::filter_argument(bool shrinks) const {
   const Arg<int64_t>& own = shrinks ? min_ : mag_;
-  const int64_t type = own.given() ? own(ctx) : interp_(ctx);
+  return own.given() ? own : interp_;
+}
+
+ResampleFilter ResampleOperator::filter(const SampleContext& ctx, bool shrinks) const {
+  const int64_t type = filter_argument(shrinks)(ctx);
   switch (static_cast<InterpType>(type)) {
     case InterpType::kNearest: return ResampleFilter::kNearest;
     case InterpType::kLinear:
@@ -77,6 +82,22 @@ ResampleFilter ResampleOperator::filter(const SampleContext& ctx, bool shrinks) 
     case InterpType::kGaussian: return ResampleFilter::kGaussian;
   }
   fail(ErrorKind::kRuntime, "[{}] interp_type: expected one of types.INTERP_*, got {}", name_, type);
+}
+
+std::optional<Region> ResampleOperator::input_region(const SampleContext& ctx, int i, const Region& needed) const {
+  if (i != 0 || ctx.input(0).volume() == 0 || needed.extent().volume() == 0) return std::nullopt;
+  const ResamplePlan& plan = ctx.plan<ResamplePlan>();
+  Region region = needed;
+  for (int k = 0; k < static_cast<int>(plan.axes().size()); ++k) {
+    ResampleAxis axis = plan[k];
+    if (axis.is_identity()) continue;
+    const bool shrinks = std::abs(axis.step) > 1;
+    // A filter that is computed isn't known yet: the widest one.
+    axis.filter = filter_argument(shrinks).is_tensor() ? ResampleFilter::kLanczos3 : filter(ctx, shrinks);
+    axis.antialias = antialias_;
+    std::tie(region.begin[k], region.end[k]) = resample_inputs(axis, needed.begin[k], needed.end[k]);
+  }
+  return region;
 }
 
 void ResampleOperator::run(SampleContext& ctx) const {

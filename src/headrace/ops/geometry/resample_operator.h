@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "graph/arg.h"
@@ -36,10 +37,15 @@ class ResampleOperator {
 
   // Describes output 0 and keeps the plan.
   void infer(SampleContext& ctx, const ResamplePlan& plan) const;
-  // Resamples input 0 by the plan; the filters follow from its scales.
+  // The part of input 0 behind the part `needed` of output 0; see SampleOperator::input_region. For inputs beside the
+  // first: nothing.
+  std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const;
+  // Resamples input 0 by the plan, or the region of the output that is asked for; the filters follow from its scales.
   void run(SampleContext& ctx) const;
 
  private:
+  // The argument that decides.
+  const Arg<int64_t>& filter_argument(bool shrinks) const;
   ResampleFilter filter(const SampleContext& ctx, bool shrinks) const;
 
   std::string name_;

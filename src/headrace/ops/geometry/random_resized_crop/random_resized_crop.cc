@@ -28,6 +28,10 @@ class RandomResizedCrop final : public SampleOperator {
     base_.infer(ctx, plan);
   }
 
+  std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const override {
+    return base_.input_region(ctx, i, needed);
+  }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override { base_.run(ctx); }
 
  private:

@@ -20,6 +20,10 @@ class Resize final : public SampleOperator {
     extents.source = in.source;
   }
 
+  std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const override {
+    return base_.input_region(ctx, i, needed);
+  }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override {
     base_.run(ctx);
     if (!save_attrs_) return;

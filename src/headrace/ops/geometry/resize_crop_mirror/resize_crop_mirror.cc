@@ -19,6 +19,20 @@ class ResizeCropMirror final : public SampleOperator {
     base_.infer(ctx, plan);
   }
 
+  std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const override {
+    if (i != 0) return std::nullopt;
+    const int axis = ctx.input(0).layout.find('W');
+    const int64_t width = ctx.plan<ResamplePlan>()[axis].out;
+    Region mirrored = needed;
+    mirrored.begin[axis] = width - needed.end[axis];
+    mirrored.end[axis] = width - needed.begin[axis];
+    // A mirror that is computed isn't known yet.
+    if (!mirror_.is_tensor()) return base_.input_region(ctx, i, mirror_(ctx) ? mirrored : needed);
+    std::optional<Region> region = base_.input_region(ctx, i, needed);
+    if (region) region->unite(*base_.input_region(ctx, i, mirrored));
+    return region;
+  }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override {
     if (mirror_(ctx)) {
       ResampleAxis& width = ctx.plan<ResamplePlan>()[ctx.input(0).layout.find('W')];

@@ -24,6 +24,10 @@ class TensorResize final : public SampleOperator {
   explicit TensorResize(const OpSpec& spec);
 
   void infer(SampleContext& ctx) const override;
+  std::optional<Region> input_region(const SampleContext& ctx, int i, const Region& needed) const override {
+    return base_.input_region(ctx, i, needed);
+  }
+  bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override { base_.run(ctx); }
 
  private:
