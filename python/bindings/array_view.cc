@@ -26,7 +26,7 @@ Released& released() {
   return *list;
 }
 
-std::shared_ptr<const void> shared_owner(Owner owner) {
+std::shared_ptr<void> shared_owner(Owner owner) {
   return {owner.object, [release = owner.release](void* object) {
             if (!Py_IsInitialized()) return;
             if (PyGILState_Check()) return release(object);
@@ -117,6 +117,10 @@ void copy_strided(const uint8_t* from, uint8_t*& to, const Shape& shape, const S
 }
 
 }  // namespace
+
+std::shared_ptr<void> own(nb::object object) {
+  return shared_owner({object.release().ptr(), [](void* owned) { Py_DECREF(static_cast<PyObject*>(owned)); }});
+}
 
 void drop_released_objects() {
   std::vector<Owner> owners;

@@ -19,6 +19,7 @@ void bind_tensor(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_executor(nb::module_& m);
 void bind_records(nb::module_& m);
+void bind_callbacks(nb::module_& m);
 
 // All operators of this build. Never destroyed, since batches may outlive the interpreter.
 const Registry& registry();
@@ -51,6 +52,9 @@ nb::object export_dlpack(const Sample& sample, const Ref<Batch>& batch, nb::hand
 Ref<Batch> batch_from(nb::handle data, std::string_view layout, bool copy, const Ref<HostPool>& pool);
 // The same for one object as one sample.
 Ref<Batch> batch_of_one(nb::handle data, std::string_view layout, bool copy, const Ref<HostPool>& pool);
+
+// Keeps an object for the engine, as get(); may be dropped on any thread.
+std::shared_ptr<void> own(nb::object object);
 
 // Drops the Python objects of batches that died on threads without the interpreter. Call with the GIL held.
 void drop_released_objects();

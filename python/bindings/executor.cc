@@ -67,6 +67,29 @@ void wait_until_ready(Executor& self) {
   }
 }
 
+// Returns when the operators of one more iteration are dispatched.
+void dispatch_joint(Executor& self) {
+  while (true) {
+    {
+      const nb::gil_scoped_release release;
+      if (self.dispatch_joint(kSlice)) return;
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+// At the program's end. An executor whose function of the program is still running is left to the process's end.
+bool close_within(nb::handle handle, double seconds) {
+  auto& self = nb::cast<Executor&>(handle);
+  bool closed = false;
+  {
+    const nb::gil_scoped_release release;
+    closed = self.close_within(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
+  }
+  if (!closed) handle.inc_ref();
+  return closed;
+}
+
 // Per plan a tuple of instances of `batch_type`.
 nb::list take(Executor& self, nb::handle batch_type) {
   wait_until_ready(self);
@@ -106,7 +129,11 @@ void bind_executor(nb::module_& m) {
       .def("feed", &feed, nb::arg("plan"), nb::arg("node"), nb::arg("outputs"))
       .def("feeds_waiting", &Executor::feeds_waiting, nb::arg("plan"), nb::arg("node"))
       .def("start", &Executor::start, "Starts an iteration.")
+      .def("dispatch_joint", &dispatch_joint,
+           "Dispatches the operators over several devices of one iteration; waits for their inputs.")
+      .def_prop_ro("has_joint_operators", &Executor::has_joint_operators)
       .def_prop_ro("started", &Executor::started)
+      .def_prop_ro("dispatched", &Executor::dispatched)
       .def_prop_ro("delivered", &Executor::delivered)
       .def_prop_ro("room_to_start", &Executor::room_to_start)
       .def("take", &take, nb::arg("batch_type"),
@@ -137,7 +164,10 @@ void bind_executor(nb::module_& m) {
       .def(
           "graph", [](const Executor& self, int plan) { return self.graph(plan); }, nb::arg("plan"),
           "A copy of the plan's simplified graph.")
-      .def("close", &Executor::close, nb::call_guard<nb::gil_scoped_release>());
+      .def("close", &Executor::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("close_within", &close_within, nb::arg("seconds"),
+           "close() for the program's end: False if a function of the program was still running; the executor stays "
+           "then.");
 }
 
 }  // namespace headrace::python

@@ -73,5 +73,6 @@ NB_MODULE(_core, m) {
   bind_batch(m);
   bind_executor(m);
   bind_records(m);
+  bind_callbacks(m);
   m.def("build_info", &build_info, "How this module was built: version, compiler, back ends.");
 }

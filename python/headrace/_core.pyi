@@ -223,8 +223,19 @@ class Executor:
     def start(self) -> None:
         """Starts an iteration."""
 
+    def dispatch_joint(self) -> None:
+        """
+        Dispatches the operators over several devices of one iteration; waits for their inputs.
+        """
+
+    @property
+    def has_joint_operators(self) -> bool: ...
+
     @property
     def started(self) -> int: ...
+
+    @property
+    def dispatched(self) -> int: ...
 
     @property
     def delivered(self) -> int: ...
@@ -262,6 +273,11 @@ class Executor:
 
     def close(self) -> None: ...
 
+    def close_within(self, seconds: float) -> bool:
+        """
+        close() for the program's end: False if a function of the program was still running; the executor stays then.
+        """
+
 class LmdbTable:
     """The records of an LMDB in key order, read only and bounds-checked."""
 
@@ -289,6 +305,19 @@ def caffe2_record(encoded_image: bytes, label: int) -> bytes:
 
 def parse_caffe2_record(record: bytes) -> tuple:
     """(image bytes, label) of a Caffe2 record."""
+
+def is_only_reference(list: list, index: int) -> bool:
+    """
+    Nothing but the list refers to its numpy array `index`, and nothing but that to the memory.
+    """
+
+def set_callbacks(run: object, dispatch: object) -> None:
+    """
+    Says what the engine calls for operators that are functions of the program.
+
+    run(number, size, inputs, writable, dispatched) -> a tuple (data, layout, copy) for each output;
+    dispatch(number, inputs of each pipeline) -> for each pipeline an object that its run() gets.
+    """
 
 def build_info() -> dict:
     """How this module was built: version, compiler, back ends."""

@@ -74,11 +74,13 @@ class GraphBuilder:
     Attributes:
         graph: the result.
         sources: the Python side of the external_source nodes, by name.
+        functions: operators that call functions of the program, as the user knows them.
     """
 
     def __init__(self, pipeline_seed: int) -> None:
         self.graph = _core.Graph()
         self.sources: dict[str, NodeSource] = {}
+        self.functions: list[str] = []
         self._seed = pipeline_seed
         self._numbers: dict[int, int] = {}
         self._ordinals: dict[str, int] = {}
@@ -101,6 +103,8 @@ class GraphBuilder:
         )
         if instance.source is not None:
             self.sources[name] = instance.source
+        if instance.callback is not None:
+            self.functions.append(instance.display_name)
 
     def _seed_of(self, instance: OperatorInstance) -> int:
         if not instance.schema.is_random:

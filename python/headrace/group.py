@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headrace")
 
 _CHECKPOINT_FORMAT = "headrace-checkpoint"
+_EXIT_PATIENCE = 1.0  # seconds that the program's end waits for a function of the program
 _open_groups: weakref.WeakSet[PipelineGroup] = weakref.WeakSet()
 
 
@@ -96,6 +97,7 @@ class PipelineGroup:
         for pipeline in self.pipelines:
             pipeline._finish_build()
         _open_groups.add(self)
+        _close_first_at_exit()
         return self
 
     @property
@@ -243,6 +245,11 @@ class PipelineGroup:
         if executor is not None and not self._forked:
             executor.close()
 
+    def _close_at_exit(self) -> None:
+        executor, self._executor = self._executor, None
+        if executor is not None and not self._forked and not executor.close_within(_EXIT_PATIENCE):
+            logger.warning("a function of the pipeline is still running; the program ends without waiting for it")
+
     def __del__(self) -> None:
         # The executor's own destructor would join its threads with the GIL held.
         if getattr(self, "_executor", None) is not None:
@@ -259,7 +266,7 @@ _left_in_parent: list[Any] = []
 
 def _close_all() -> None:
     for group in list(_open_groups):
-        group.close()
+        group._close_at_exit()
 
 
 def _mark_forked() -> None:
@@ -267,5 +274,10 @@ def _mark_forked() -> None:
         group._after_fork()
 
 
-atexit.register(_close_all)
+def _close_first_at_exit() -> None:
+    """Frameworks that are loaded end later than the pipelines, whose functions may be using them."""
+    atexit.unregister(_close_all)
+    atexit.register(_close_all)
+
+
 os.register_at_fork(after_in_child=_mark_forked)

@@ -17,6 +17,7 @@ from headrace.data_node import DataNode
 from headrace.schemas import all_schemas, arg_specs, find_schema, schema_name
 
 if TYPE_CHECKING:
+    from headrace.callbacks import Callback
     from headrace.conditionals.scopes import Branch
     from headrace.pipeline import Pipeline
 
@@ -88,6 +89,7 @@ class OperatorInstance:
         seed: given by the user, or None.
         created: running number; the order in which nodes were made.
         outputs: one node per output.
+        callback: what the operator calls, for those that are functions of the program.
     """
 
     def __init__(
@@ -100,8 +102,10 @@ class OperatorInstance:
         name: str | None = None,
         display_name: str | None = None,
         branch: Branch | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.schema = schema
+        self.callback = callback
         self.device = device
         self.inputs = inputs
         self.args = args
@@ -243,6 +247,7 @@ def _call_once(
     device: str | None,
     name: str | None,
     display_name: str,
+    callback: Callback | None,
 ) -> Any:
     _check_input_count(schema, len(inputs), display_name)
     chosen = _device_of(schema, device, inputs)
@@ -254,7 +259,9 @@ def _call_once(
         nodes, tensor_args, branch = _enter(branch, schema, nodes, tensor_args)
     else:
         check_outside_branches([*nodes, *tensor_args.values()])
-    return OperatorInstance(schema, chosen, nodes, dict(args[0]), tensor_args, name, display_name, branch).result()
+    return OperatorInstance(
+        schema, chosen, nodes, dict(args[0]), tensor_args, name, display_name, branch, callback
+    ).result()
 
 
 def check_outside_branches(nodes: list[DataNode]) -> None:
@@ -290,6 +297,7 @@ def call(
     device: str | None = None,
     name: str | None = None,
     display_name: str | None = None,
+    callback: Callback | None = None,
 ) -> Any:
     """Makes the node of one operator call; the result is a DataNode or a list of them.
 
@@ -300,10 +308,12 @@ def call(
         warnings.warn(f"{display_name} is deprecated. {schema.deprecation}", DeprecationWarning, stacklevel=3)
     while inputs and inputs[-1] is None and len(inputs) > schema.min_inputs:
         inputs = inputs[:-1]
+    if callback is not None:
+        arguments = {**arguments, "function": callback.number}
     args = split_arguments(schema, arguments)
     sets = {len(value) for value in inputs if _is_input_set(value)}
     if not sets:
-        return _call_once(schema, inputs, args, device, name, display_name)
+        return _call_once(schema, inputs, args, device, name, display_name, callback)
     if len(sets) > 1:
         raise ValueError(
             f"when calling operator `{display_name}`: lists of inputs must have equal lengths, got {sorted(sets)}"
@@ -312,7 +322,7 @@ def call(
     for i in range(sets.pop()):
         one = tuple(value[i] if _is_input_set(value) else value for value in inputs)
         set_name = f"{name}_{i}" if name is not None and i > 0 else name
-        results.append(_call_once(schema, one, args, device, set_name, display_name))
+        results.append(_call_once(schema, one, args, device, set_name, display_name, callback))
     if results and isinstance(results[0], list):
         return [list(outputs) for outputs in zip(*results, strict=True)]
     return results

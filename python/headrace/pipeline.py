@@ -67,6 +67,7 @@ class Pipeline(PipelineSettings):
         self._output_nodes: list[DataNode] | None = None
         self._graph: _core.Graph | None = None
         self._inputs = PipelineInputs({}, self._batch_size)
+        self._functions: list[str] = []
         self._group: PipelineGroup | None = None
         self._plan = 0
         self._built = False
@@ -189,6 +190,7 @@ class Pipeline(PipelineSettings):
         builder.graph.set_outputs([builder.edge(node) for node in outputs])
         builder.graph.validate()
         self._inputs = PipelineInputs(builder.sources, self._batch_size)
+        self._functions = builder.functions
         self._graph = builder.graph
         return self._graph
 
@@ -376,9 +378,12 @@ class Pipeline(PipelineSettings):
     def serialize(self, define_graph: Any = None, filename: str | None = None) -> bytes:
         """The graph and the pipeline's parameters as JSON; also written to ``filename``.
 
-        Python sources are not part of it: after deserialize() such nodes are fed by feed_input().
+        Python sources are not part of it: after deserialize() such nodes are fed by feed_input(). RuntimeError for a
+        pipeline with Python functions.
         """
         graph = json.loads(self._make_graph(define_graph).to_json())
+        if self._functions:
+            raise RuntimeError(f"Could not serialize the operator: `{self._functions[0]}`: it calls a Python function")
         text = json.dumps({"format": _FORMAT, "version": 1, "parameters": self._parameters(), "graph": graph}).encode()
         if filename is not None:
             with open(filename, "wb") as file:

@@ -29,7 +29,7 @@ def arg_specs(name: str) -> dict[str, _core.ArgSpec]:
 
 # Words of operator names that a class name writes in its own way.
 _WORDS = {"coco": "COCO", "mxnet": "MXNet", "mfcc": "MFCC", "rms": "RMS", "bbox": "BBox", "tfrecord": "TFRecord",
-          "bb": "Bb", "roi": "ROI"}  # fmt: skip
+          "bb": "Bb", "dl": "DL", "roi": "ROI"}  # fmt: skip
 
 
 def class_name(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from headrace import external_source as _external_source
 from headrace import operator_docs as _docs
 from headrace import operator_modules as _modules
+from headrace import python_function as _python_function
 from headrace.operator_call import call as _call
 from headrace.schemas import find_schema as _find_schema
 
@@ -29,4 +30,9 @@ def _make(name: str) -> Any:
     return operator
 
 
-_modules.install(sys.modules[__name__], "fn", "", _make, {"external_source": _external_source.external_source})
+_HANDWRITTEN = {
+    "external_source": _external_source.external_source,
+    "python_function": _python_function.python_function,
+    "dl_tensor_python_function": _python_function.dl_tensor_python_function,
+}
+_modules.install(sys.modules[__name__], "fn", "", _make, _HANDWRITTEN)

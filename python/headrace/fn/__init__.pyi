@@ -209,6 +209,8 @@ def crop_mirror_normalize(
 ) -> DataNode:
     """Crops, mirrors and normalises images in one pass: `out = (in - mean) * scale / std + shift`, in float, then converted to `dtype` (integers: rounded half away from zero, clamped), in the order of axes `output_layout`."""
 
+from headrace.python_function import dl_tensor_python_function as dl_tensor_python_function
+
 def element_extract(
     data: Any,
     /,
@@ -586,6 +588,8 @@ def permute_batch(
     preserve: bool | None = False,
 ) -> DataNode:
     """Reorders the samples of a batch: sample i of the output is sample indices[i] of the input."""
+
+from headrace.python_function import python_function as python_function
 
 def random_crop_generator(
     shape: Any,

@@ -12,6 +12,7 @@ from headrace import _core
 from headrace import external_source as _external_source
 from headrace import operator_docs as _docs
 from headrace import operator_modules as _modules
+from headrace import python_function as _python_function
 from headrace.operator_call import call as _call
 from headrace.operator_call import check_names as _check_names
 from headrace.schemas import class_name as _class_name
@@ -56,4 +57,9 @@ def _make(name: str) -> type[Operator]:
     return type(_class_name(name), (Operator,), members)
 
 
-_modules.install(sys.modules[__name__], "ops", "", _make, {"ExternalSource": _external_source.ExternalSource})
+_HANDWRITTEN = {
+    "ExternalSource": _external_source.ExternalSource,
+    "PythonFunction": _python_function.PythonFunction,
+    "DLTensorPythonFunction": _python_function.DLTensorPythonFunction,
+}
+_modules.install(sys.modules[__name__], "ops", "", _make, _HANDWRITTEN)

@@ -240,6 +240,8 @@ class CropMirrorNormalize:
     ) -> None: ...
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
 
+from headrace.python_function import DLTensorPythonFunction as DLTensorPythonFunction
+
 class ElementExtract:
     """Takes elements of a sequence (axis 0, letter F) apart: output i is element element_map[i]."""
 
@@ -654,6 +656,8 @@ class PermuteBatch:
         preserve: bool | None = False,
     ) -> None: ...
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
+from headrace.python_function import PythonFunction as PythonFunction
 
 class RandomCropGenerator:
     """A random window of an image: its anchor (y, x) and its shape (height, width), both int32, for crops and resizing."""

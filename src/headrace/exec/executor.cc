@@ -216,7 +216,16 @@ bool Executor::has_joint_operators() const { return impl_->joint_operators > 0; 
 
 bool Executor::dispatch_joint(std::chrono::milliseconds timeout) {
   impl_->check_usable();
-  return impl_->window.empty() || impl_->scheduler->dispatch_joint(impl_->window.back(), timeout);
+  for (Iteration& iteration : impl_->window) {
+    if (iteration.joint_left > 0) return impl_->scheduler->dispatch_joint(iteration, timeout);
+  }
+  return true;
+}
+
+int64_t Executor::dispatched() const {
+  int64_t count = impl_->delivered;
+  for (const Iteration& iteration : impl_->window) count += iteration.joint_left == 0 ? 1 : 0;
+  return count;
 }
 
 int64_t Executor::started() const { return impl_->started; }
@@ -316,6 +325,12 @@ void Executor::set_tracing(bool on) { impl_->trace.set_on(on); }
 std::string Executor::trace() const { return impl_->trace.json(); }
 const Graph& Executor::graph(int plan) const { return impl_->plans.at(plan)->graph(); }
 const Ref<HostPool>& Executor::pool() const { return impl_->pool; }
+
+bool Executor::close_within(std::chrono::milliseconds limit) {
+  if (!impl_->closed && !impl_->scheduler->close_within(limit)) return false;
+  close();
+  return true;
+}
 
 void Executor::close() {
   if (impl_->closed) return;

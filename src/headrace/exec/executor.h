@@ -51,12 +51,14 @@ class Executor {
 
   // Starts an iteration. It takes one feed of each fed node; kRuntime error if one is missing.
   void start();
-  // Some operators are dispatched on the thread that asks for batches: call dispatch_joint() after each start().
+  // Some operators are dispatched on the thread that asks for batches, by dispatch_joint(), before an iteration is
+  // taken.
   bool has_joint_operators() const;
-  // Dispatches those of the newest iteration, in order. False if their inputs are not ready within the time: call
-  // again.
+  // Dispatches those of the oldest iteration that has any left, in order. False if their inputs are not ready within
+  // the time: call again.
   bool dispatch_joint(std::chrono::milliseconds timeout);
   int64_t started() const;
+  int64_t dispatched() const;  // iterations without anything left to dispatch
   int64_t delivered() const;
   // Reading ahead by one more iteration is likely to stay within memory_limit.
   bool room_to_start() const;
@@ -86,6 +88,9 @@ class Executor {
 
   // Ends the workers and gives the memory back; batches that were handed out stay valid. Idempotent.
   void close();
+  // The same at the program's end: waits at most so long for a function of the program. False if it is still running;
+  // the executor must never be destroyed then.
+  bool close_within(std::chrono::milliseconds limit);
 
  private:
   struct Impl;

@@ -21,6 +21,7 @@ struct SegmentWork {
   int next = 0;
   int done = 0;
   int waits_for = 0;
+  std::shared_ptr<void> dispatched;  // BatchContext::dispatched
 };
 
 // The error that take() throws: the one with the lowest plan and slot, so that it doesn't depend on timing.

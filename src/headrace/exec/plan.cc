@@ -50,6 +50,7 @@ Plan::Plan(const Graph& graph, const Registry& registry, int batch_size, const s
   make_segments();
   connect_segments();
   find_eager_nodes();
+  find_writable_inputs();
   choose_primary(primary_reader);
 }
 
@@ -168,6 +169,24 @@ void Plan::find_eager_nodes() {
     for (size_t k = 0; k < node.arguments.size(); ++k) {
       const ArgSpec* arg = node.spec.schema->find_arg(node.spec.tensor_args[k]);
       if (arg->shapes_output || node.eager) need_value(node.arguments[k]);
+    }
+  }
+}
+
+// A batch operator may change an input that was computed for it alone. Views share their bytes with others, and those
+// of readers, sources and other batch operators may belong to files or to the program.
+void Plan::find_writable_inputs() {
+  std::vector<int> uses(producer_.size(), 0);
+  for (int value : outputs_) ++uses[value];
+  for (const PlanNode& node : nodes_) {
+    for (int value : node.uses()) ++uses[value];
+  }
+  for (PlanNode& node : nodes_) {
+    for (int value : node.inputs) {
+      const PlanNode& from = nodes_[producer_[value]];
+      const bool is_own =
+          from.kind == NodeKind::kSample && !from.spec.schema->is_view() && !from.spec.schema->is_merge();
+      node.writable.push_back(is_own && uses[value] == 1);
     }
   }
 }

@@ -28,6 +28,7 @@ struct PlanNode {
   int first_output = 0;        // value of output 0; the others follow
   int segment = -1;            // -1: fed
   int reader = -1;             // number among the plan's readers
+  std::vector<bool> writable;  // by input: BatchContext::writable
   // Runs in the shape pass, because the shape of something behind it depends on its values.
   bool eager = false;
 
@@ -80,6 +81,7 @@ class Plan {
   void make_segments();
   void connect_segments();
   void find_eager_nodes();
+  void find_writable_inputs();
   void choose_primary(const std::string& name);
 
   Graph graph_;

@@ -45,7 +45,12 @@ Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const Exec
   bool has_python = false;
   for (const auto& plan : plans_) {
     stats_.push_back(std::make_unique<SegmentStats[]>(plan->segments().size()));
-    for (const Segment& segment : plan->segments()) has_python = has_python || segment.lane != Lane::kWorker;
+    joint_segments_.emplace_back();
+    for (size_t s = 0; s < plan->segments().size(); ++s) {
+      const Lane lane = plan->segments()[s].lane;
+      has_python = has_python || lane != Lane::kWorker;
+      if (lane == Lane::kCaller) joint_segments_.back().push_back(static_cast<int>(s));
+    }
   }
   const std::vector<int> cores = allowed_cores();
   for (int i = 0; i < options_.num_threads; ++i) {
@@ -66,10 +71,14 @@ Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const Exec
       work(worker);
     });
   }
+  python_running_ = has_python;
   if (has_python) {
     python_thread_ = std::thread([this] {
       name_thread("headrace-python");
       run_python_lane();
+      const std::lock_guard lock(mutex_);
+      python_running_ = false;
+      python_ended_.notify_all();
     });
   }
 }
@@ -92,7 +101,9 @@ bool Scheduler::wait(const Iteration& iteration, std::chrono::milliseconds timeo
   return iteration_ready_.wait_for(lock, timeout, [&] { return iteration.ready(); });
 }
 
-void Scheduler::close() {
+void Scheduler::close() { close_within(std::chrono::hours(24 * 365)); }
+
+bool Scheduler::close_within(std::chrono::milliseconds limit) {
   {
     std::lock_guard lock(mutex_);
     closing_ = true;
@@ -103,7 +114,12 @@ void Scheduler::close() {
     if (worker->thread.joinable()) worker->thread.join();
     worker->frames.clear();  // the arenas go back to the pool
   }
+  {
+    std::unique_lock lock(mutex_);
+    if (!python_ended_.wait_for(lock, limit, [&] { return !python_running_; })) return false;
+  }
   if (python_thread_.joinable()) python_thread_.join();
+  return true;
 }
 
 void Scheduler::make_ready(SegmentWork& work) {
@@ -251,6 +267,8 @@ BatchContext Scheduler::batch_context(const SegmentWork& work) const {
   ctx.pool = pool_;
   ctx.iteration = run.iteration->number;
   ctx.plan = run.number;
+  ctx.writable = node.writable;
+  ctx.dispatched = work.dispatched;
   for (int value : node.inputs) ctx.inputs.push_back(run.batches[value]);
   for (int value : node.arguments) ctx.arguments.push_back(run.batches[value]);
   ctx.outputs.resize(static_cast<size_t>(node.num_outputs()));
@@ -305,9 +323,12 @@ void Scheduler::run_batch_operator(const SegmentWork& work, const PlanNode& node
 
 bool Scheduler::dispatch_joint(Iteration& iteration, std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
+  // The order is that of the graph, whatever becomes ready first: all processes must agree in it.
   const auto turn_of = [&](int plan) -> SegmentWork* {
+    const std::vector<int>& segments = joint_segments_[plan];
+    const int segment = segments[segments.size() - static_cast<size_t>(iteration.joint_left)];
     for (SegmentWork* work : caller_queue_) {
-      if (work->run == &iteration.runs[plan]) return work;
+      if (work->run == &iteration.runs[plan] && work->segment == segment) return work;
     }
     return nullptr;
   };
@@ -332,15 +353,18 @@ bool Scheduler::dispatch_joint(Iteration& iteration, std::chrono::milliseconds t
 
 void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
   std::vector<BatchContext> contexts;
-  for (const SegmentWork* work : works) {
-    if (work->run->failed) return;  // take() raises; what is left of the iteration is skipped
-    contexts.push_back(batch_context(*work));
+  // take() raises then; what is left of the iteration is skipped.
+  if (std::any_of(works.begin(), works.end(), [](SegmentWork* work) { return work->run->failed.load(); })) {
+    for (SegmentWork* work : works) work->run->failed = true;
+    return;
   }
+  for (const SegmentWork* work : works) contexts.push_back(batch_context(*work));
   PlanRun& first = *works[0]->run;
   const PlanNode& node = first.plan->nodes()[segment_of(*works[0]).nodes[0]];
   const auto begin = Clock::now();
   try {
     node.batch_op().dispatch(contexts);
+    for (size_t i = 0; i < works.size(); ++i) works[i]->dispatched = std::move(contexts[i].dispatched);
   } catch (const Error& error) {
     const Error named(error.kind(), node_error_message(*node.node, error.message()));
     for (SegmentWork* work : works) fail_run(*work->run, 0, named);

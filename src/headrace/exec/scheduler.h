@@ -30,6 +30,9 @@ class Scheduler {
   bool dispatch_joint(Iteration& iteration, std::chrono::milliseconds timeout);
   // Ends all threads after their present task. Idempotent.
   void close();
+  // The same, but waits at most so long for a function of the program. False if it is still running: the scheduler must
+  // not be destroyed then.
+  bool close_within(std::chrono::milliseconds limit);
 
   // Sums over the workers, per node of a plan.
   struct NodeTotals {
@@ -103,6 +106,9 @@ class Scheduler {
   std::map<std::pair<int, int>, Sample> last_samples_;  // (plan, value) -> what its samples look like
   std::vector<std::unique_ptr<SegmentStats[]>> stats_;  // [plan][segment]
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::vector<int>> joint_segments_;  // by plan: of Lane::kCaller, in the order of the graph
+  std::condition_variable python_ended_;
+  bool python_running_ = false;
   std::thread python_thread_;
 };
 

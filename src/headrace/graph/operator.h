@@ -104,6 +104,8 @@ class BatchContext {
   std::vector<Ref<Batch>> inputs;     // regular inputs
   std::vector<Ref<Batch>> arguments;  // in the order of OpSpec::tensor_args
   std::vector<Ref<Batch>> outputs;    // to be filled in
+  std::vector<bool> writable;         // by input: nobody else reads these bytes, so run() may change them
+  std::shared_ptr<void> dispatched;   // what dispatch() left for run()
   Ref<BatchRows> rows;
   Ref<HostPool> pool;
   int64_t iteration = 0;

@@ -94,9 +94,9 @@ Node node_from(const Registry& registry, const Json& json) {
   return node;
 }
 
-// Arguments that say where data lies or who reads which part, not what comes out of it.
-constexpr std::array<std::string_view, 10> kPlacement = {
-    "shard_id", "path", "file_root", "files", "file_list", "paths", "index_path", "uris", "dont_use_mmap", "labels"};
+// Arguments that say where data lies, who reads which part or which number a function got, not what comes out of it.
+constexpr std::array<std::string_view, 11> kPlacement = {
+    "function", "shard_id", "path", "file_root", "files", "file_list", "paths", "index_path", "uris", "dont_use_mmap", "labels"};
 
 uint64_t fnv1a(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
