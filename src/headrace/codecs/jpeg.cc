@@ -4,6 +4,7 @@
 // callbacks below; none of them, nor run itself, holds an object with a destructor.
 #include <csetjmp>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include <jpeglib.h>
@@ -19,13 +20,16 @@ namespace headrace {
 namespace {
 
 // libjpeg treats the edge of a cropped column range as the image's edge, which changes what fancy upsampling gives for
-// the pixels next to it; so some more are decoded.
-constexpr int kMargin = 16;
+// the pixels next to it; so some more are decoded. Rows above are needed likewise.
+constexpr int kMargin = 2;
 
 // Progressive files have 10 scans or so. Each costs a pass over the image, so a small hostile file could take hours.
 constexpr int kMaxScans = 200;
 
 constexpr int kRowsAtOnce = 16;
+
+// Bytes by which a row may begin before the region for it to be decoded in place: libjpeg crops to whole MCUs.
+constexpr size_t kWidestFront = 128;
 
 constexpr JOCTET kEndMarker[2] = {0xff, JPEG_EOI};
 
@@ -178,6 +182,7 @@ class JpegDecoder final : public FormatDecoder {
     while (static_cast<int>(cinfo_.output_scanline) < end) {
       const int y = static_cast<int>(cinfo_.output_scanline);
       const bool wanted = y >= region.y;
+      if (wanted && !in_place && read_wide_row(y, row_bytes, sink)) continue;
       const int rows = std::min((wanted ? end : region.y) - y, kRowsAtOnce);
       JSAMPROW pointers[kRowsAtOnce];
       for (int i = 0; i < rows; ++i) {
@@ -187,6 +192,26 @@ class JpegDecoder final : public FormatDecoder {
       if (!wanted || in_place) continue;
       for (int i = 0; i < done; ++i) put_row(y + i, pointers[i], sink);
     }
+  }
+
+  // Decodes a row that is wider than the region in place: what is too much behind it lands in the next row, which comes
+  // later, and what is too much before it in the row above, which is put back. False where that would leave the image.
+  bool read_wide_row(int y, size_t row_bytes, RowSink& sink) {
+    const ImageRegion& region = sink.region();
+    uint8_t* const place = sink.in_place(y);
+    const size_t pixel = sink.pixel_bytes(), wanted = static_cast<size_t>(region.width) * pixel;
+    if (!place || cinfo_.out_color_space == JCS_CMYK) return false;
+    if (region.height < 2 || sink.in_place(region.y + 1) != sink.in_place(region.y) + wanted) return false;
+    uint8_t above[kWidestFront];
+    const size_t front = static_cast<size_t>(region.x - first_column_) * pixel;
+    const size_t written_above = static_cast<size_t>(y - region.y) * wanted;
+    const size_t room_below = static_cast<size_t>(region.y + region.height - 1 - y) * wanted;
+    if (front > std::min(sizeof above, written_above) || row_bytes - front - wanted > room_below) return false;
+    uint8_t* row = place - front;
+    std::memcpy(above, row, front);
+    jpeg_read_scanlines(&cinfo_, &row, 1);
+    std::memcpy(row, above, front);
+    return true;
   }
 
   void put_row(int y, uint8_t* row, RowSink& sink) {
