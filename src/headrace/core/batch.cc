@@ -4,6 +4,14 @@
 #include <cstring>
 
 namespace headrace {
+namespace {
+
+size_t bytes_of(const Sample& sample) {
+  const size_t item = dtype_size(sample.dtype);
+  return static_cast<size_t>(checked_volume(sample.shape, item, "batch")) * item;
+}
+
+}  // namespace
 
 Batch::Batch(Ref<HostPool> pool, int size, MemoryUse use, bool expect_ragged)
     : pool_(std::move(pool)), use_(use), expect_ragged_(expect_ragged), samples_(static_cast<size_t>(size)) {}
@@ -28,8 +36,10 @@ void Batch::reserve(const Sample& description) {
   if (reserved_.load(std::memory_order_relaxed)) return;
   set_type(description.dtype, description.shape.ndim(), description.layout);
   dense_shape_ = description.shape;
-  dense_stride_ = description.bytes();
-  if (!expect_ragged_) dense_buffer_ = pool_->allocate(dense_stride_ * samples_.size(), use_);
+  dense_stride_ = bytes_of(description);
+  size_t all = 0;
+  if (__builtin_mul_overflow(dense_stride_, samples_.size(), &all)) all = SIZE_MAX;
+  if (!expect_ragged_) dense_buffer_ = pool_->allocate(all, use_);
   reserved_.store(true, std::memory_order_release);
 }
 
@@ -51,7 +61,7 @@ void* Batch::claim(int slot, const Sample& description) {
     sample.data = dense_buffer_->data() + dense_stride_ * static_cast<size_t>(slot);
     return sample.data;
   }
-  Ref<Buffer> own = pool_->allocate(description.bytes(), use_);
+  Ref<Buffer> own = pool_->allocate(bytes_of(description), use_);
   sample.data = own->data();
   std::lock_guard lock(mutex_);
   buffers_.push_back(std::move(own));

@@ -37,7 +37,7 @@ void Buffer::dispose() noexcept {
 }
 
 Ref<Buffer> HostPool::allocate(size_t bytes, MemoryUse use) {
-  check(bytes < size_t{1} << 50, "memory: cannot allocate {} bytes", bytes);
+  if (bytes >= size_t{1} << 50) fail(ErrorKind::kMemory, "memory: no system has {} bytes", bytes);
   const int cls = size_class(bytes);
   const size_t size = class_bytes(cls);
   const size_t used = bytes_in_use();

@@ -2,7 +2,6 @@
 #include "core/shape.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace headrace {
 
@@ -35,17 +34,15 @@ std::string to_string(const Shape& shape) {
 
 int64_t checked_volume(const Shape& shape, size_t element_size, std::string_view what) {
   int64_t volume = 1;
-  const int64_t limit = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(std::max<size_t>(element_size, 1));
-  bool empty = false;
+  bool overflow = false;
   for (int64_t extent : shape) {
     check(extent >= 0, "{}: negative extent in shape {}", what, shape);
-    empty = empty || extent == 0;
+    overflow |= __builtin_mul_overflow(volume, extent, &volume);
   }
-  if (empty) return 0;
-  for (int64_t extent : shape) {
-    check(volume <= limit / extent, "{}: shape {} is too large", what, shape);
-    volume *= extent;
-  }
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  int64_t bytes = 0;
+  overflow |= __builtin_mul_overflow(volume, static_cast<int64_t>(element_size), &bytes);
+  check(!overflow, "{}: shape {} is too large", what, shape);
   return volume;
 }
 

@@ -186,6 +186,7 @@ void SampleFrame::infer(Step& step) {
   choose_layouts(step);
   op.infer(step.ctx);
   for (Sample* output : step.ctx.outputs_) {
+    if (output->present()) checked_volume(output->shape, dtype_size(output->dtype), step.node->spec.schema->name());
     if (!output->source.names && step.ctx.num_inputs() > 0) {
       output->source = step.ctx.input(step.ctx.viewed_input_).source;
     }

@@ -11,9 +11,16 @@ template <typename T> T value_of(std::span<const T> list, int i) {
   return list[list.size() == 1 ? 0 : static_cast<size_t>(i)];
 }
 
+// Windows reach at most this far, so that sums and differences of positions fit into 64 bits.
+constexpr int64_t kFarthest = int64_t{1} << 48;
+
+// The nearest position within the range that windows can have; NaN becomes one outside of it.
 int64_t round_relative(float relative, int64_t extent) {
-  return static_cast<int64_t>(std::round(relative * static_cast<float>(extent)));
+  const float position = std::round(relative * static_cast<float>(extent));
+  return std::abs(position) <= static_cast<float>(kFarthest) ? static_cast<int64_t>(position) : 2 * kFarthest;
 }
+
+bool is_near(int64_t position) { return position >= -kFarthest && position <= kFarthest; }
 
 }  // namespace
 
@@ -110,12 +117,19 @@ void SliceWindow::from_arguments(const SampleContext& ctx, const Shape& shape, c
     if (rel_start_.given()) begin = round_relative(value_of(rel_start, i), n);
     if (end_.given()) stop = value_of(end, i);
     if (rel_end_.given()) stop = round_relative(value_of(rel_end, i), n);
-    if (shape_.given()) stop = begin + value_of(extent, i);
+    check(is_near(begin), "[{}] start: expected a position of at most 2^48, axis {} has {}", name_, axis, begin);
+    if (shape_.given()) {
+      stop = value_of(extent, i);
+      check(is_near(stop), "[{}] shape: expected an extent of at most 2^48, axis {} has {}", name_, axis, stop);
+      stop += begin;
+    }
     if (rel_shape_.given()) {
       const float relative = value_of(rel_shape, i);
       stop = rel_start_.given() ? round_relative(value_of(rel_start, i) + relative, n)
                                 : begin + round_relative(relative, n);
     }
+    check(is_near(stop) || shape_.given(), "[{}] end: expected a position of at most 2^48, axis {} has {}", name_, axis,
+          stop);
     check(stop >= begin, "[{}] end: expected an end at or behind the start, got the window [{}, {}) of axis {}", name_,
           begin, stop, axis);
     window.anchor[axis] = begin;

@@ -97,8 +97,9 @@ class Reshape : public SampleOperator {
     Shape shape;
     for (int i = 0; i < count; ++i) {
       const float factor = factors[static_cast<size_t>(i)];
-      shape.push_back(factor < 0 ? kWildcard
-                                 : std::llround(static_cast<double>(factor) * static_cast<double>(base[i])));
+      const double extent = static_cast<double>(factor) * static_cast<double>(base[i]);
+      check(extent < 0x1p62, "[{}] rel_shape: expected finite numbers, got {} for axis {}", name_, factor, i);
+      shape.push_back(factor < 0 ? kWildcard : std::llround(extent));
     }
     return shape;
   }
@@ -106,15 +107,17 @@ class Reshape : public SampleOperator {
   // Puts the extent that makes the bytes equal in the place of a negative one.
   void fill_wildcard(const Sample& in, Sample& out) const {
     int wildcard = -1;
-    int64_t others = static_cast<int64_t>(dtype_size(out.dtype));
+    auto others = static_cast<int64_t>(dtype_size(out.dtype));
+    bool too_large = false;
     for (int i = 0; i < out.shape.ndim(); ++i) {
       if (out.shape[i] >= 0) {
-        others *= out.shape[i];
+        too_large |= __builtin_mul_overflow(others, out.shape[i], &others);
         continue;
       }
       check(wildcard < 0, "[{}] shape: expected at most one negative extent, got {}", name_, out.shape);
       wildcard = i;
     }
+    check(!too_large, "[{}] shape: {} is too large", name_, out.shape);
     if (wildcard < 0) return;
     const auto bytes = static_cast<int64_t>(in.bytes());
     check(others > 0 && bytes % others == 0,
