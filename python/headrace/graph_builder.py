@@ -62,6 +62,8 @@ def needed_instances(outputs: list[DataNode], created: list[OperatorInstance]) -
     waiting = [node.source for node in outputs] + [instance for instance in created if instance.preserve]
     while waiting:
         instance = waiting.pop()
+        if not isinstance(instance, OperatorInstance):
+            raise TypeError("the graph has a DataNode that no operator made")
         if instance.created not in needed:
             needed[instance.created] = instance
             waiting.extend(instance.sources())
@@ -114,11 +116,16 @@ class GraphBuilder:
         return instance.seed if instance.seed is not None else node_seed(self._seed, op, ordinal)
 
     def edge(self, node: DataNode) -> tuple[int, int]:
-        return self._numbers[node.source.created], node.index
+        number = self._numbers.get(node.source.created)
+        if number is None:  # nodes are added in the order of creation
+            raise RuntimeError(f"the pipeline's graph has a cycle: '{node.name}' depends on itself")
+        return number, node.index
 
 
 def as_seed(value: int | None) -> int:
-    """The pipeline's seed; None and -1: a random one."""
+    """The pipeline's seed; None and -1: a random one. TypeError if it is no integer."""
     if value is None or value == -1:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
-    return int(value) & _MASK
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"Pipeline: seed: expected an integer, got {value!r}")
+    return value.__index__() & _MASK

@@ -95,16 +95,19 @@ std::string_view Graph::device_of(Edge edge) const {
 }
 
 void Graph::validate(const Registry& registry) const {
-  const auto check_edge = [&](const Node& node, Edge edge, std::string_view what) {
-    const bool exists = edge.node >= 0 && edge.node < static_cast<int>(nodes_.size()) && edge.output >= 0 &&
-                        edge.output < nodes_[edge.node].num_outputs;
-    check_internal(exists, "{}: {} refers to output {} of node {}, which does not exist", node.name, what, edge.output,
-                   edge.node);
+  // Nodes stand behind those that they take data from, so that there are no cycles.
+  const auto check_edge = [&](std::string_view who, int before, Edge edge, std::string_view what) {
+    const bool exists =
+        edge.node >= 0 && edge.node < before && edge.output >= 0 && edge.output < nodes_[edge.node].num_outputs;
+    check(exists, "graph: {} of {} refers to output {} of node {}, which does not exist or comes later", what, who,
+          edge.output, edge.node);
   };
-  for (const Node& node : nodes_) {
+  for (size_t number = 0; number < nodes_.size(); ++number) {
+    const Node& node = nodes_[number];
     const Schema* schema = registry.find(node.op);
+    const int before = static_cast<int>(number);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      check_edge(node, node.inputs[i], "an input");
+      check_edge(node.name, before, node.inputs[i], "an input");
       const bool moves_data = node.op == "_to_cpu" || schema->input_spec(static_cast<int>(i)).shape_only;
       if (node.device == "gpu" || moves_data || device_of(node.inputs[i]) == "cpu") continue;
       fail(
@@ -114,15 +117,12 @@ void Graph::validate(const Registry& registry) const {
                                                i, node.device == "mixed" ? "CPU first (mixed)" : "CPU")));
     }
     for (const auto& [name, edge] : node.tensor_args) {
-      check_edge(node, edge, name);
+      check_edge(node.name, before, edge, name);
       check(device_of(edge) == "cpu" || name == kScopeArgument, "{}",
             node_error_message(node, fmt::format("the argument \"{}\" must be computed on the CPU", name)));
     }
   }
-  for (Edge edge : outputs_) {
-    check_internal(edge.node >= 0 && edge.node < static_cast<int>(nodes_.size()), "output of unknown node {}",
-                   edge.node);
-  }
+  for (Edge edge : outputs_) check_edge("the pipeline", static_cast<int>(nodes_.size()), edge, "an output");
 }
 
 std::string node_error_message(const Node& node, std::string_view reason) {
