@@ -44,8 +44,14 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+_ELEMENT_TYPES = frozenset(range(types.UINT8, types.BOOL + 1)) | {types.BFLOAT16, types.NO_TYPE}
+
+
 def _data_type(value: Any) -> int:
-    return int(value) if isinstance(value, int) else int(types.to_dali_type(value))
+    number = int(value) if isinstance(value, int) else int(types.to_dali_type(value))
+    if number not in _ELEMENT_TYPES:
+        raise ValueError(f"{value!r} is no element type of a tensor")
+    return number
 
 
 _SCALARS: dict[str, Callable[[Any], Any]] = {
@@ -54,8 +60,8 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "str": _text,
     "DALIDataType": _data_type,
-    "DALIImageType": int,
-    "DALIInterpType": int,
+    "DALIImageType": _integer,
+    "DALIInterpType": _integer,
     "layout": _text,
 }
 

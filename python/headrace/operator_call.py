@@ -196,7 +196,8 @@ def split_arguments(schema: _core.Schema, given: dict[str, Any]) -> tuple[dict[s
         try:
             args[target] = argument_values.convert(value, spec.type)
         except (TypeError, ValueError, OverflowError) as error:
-            raise type(error)(f"{error} (argument `{name}` of operator `{display_name}`)") from None
+            kind = ValueError if isinstance(error, UnicodeError) else type(error)  # it takes more than a message
+            raise kind(f"{error} (argument `{name}` of operator `{display_name}`)") from None
     for spec in specs.values():
         if spec.required and spec.name not in args and spec.name not in tensor_args:
             raise RuntimeError(

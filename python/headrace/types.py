@@ -325,9 +325,26 @@ class ScalarConstant:
 def _scalar_of(value: float, dtype: DALIDataType) -> float:
     if dtype == BOOL:
         return bool(value)
-    if dtype in (FLOAT16, FLOAT, FLOAT64):
+    if dtype in (FLOAT16, FLOAT, FLOAT64, BFLOAT16):
         return float(value)
-    return int(value)
+    number = int(value)
+    _check_range(number, number, np.dtype(to_numpy_type(dtype)))
+    return number
+
+
+def _check_range(smallest: float, largest: float, dtype: np.dtype) -> None:
+    """OverflowError if an integer type cannot hold numbers of that range."""
+    limits = np.iinfo(dtype)
+    for number in (smallest, largest):
+        if not limits.min <= int(number) <= limits.max:
+            raise OverflowError(f"constant {int(number)} is out of range for {dtype}; name a wider type")
+
+
+def _converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """`array` in another type; OverflowError or ValueError for a number that an integer type cannot hold."""
+    if array.size and dtype.kind in "iu" and array.dtype.kind in "iuf":
+        _check_range(array.min(), array.max(), dtype)
+    return array.astype(dtype)
 
 
 def _add_operators() -> None:
@@ -356,11 +373,13 @@ def _array_of(value: Any, dtype: DALIDataType | None) -> np.ndarray:
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
         value = np.from_dlpack(value)
     array = np.asarray(value)
+    if array.dtype.kind not in "biufV" or not array.dtype.isnative:  # V: bfloat16
+        raise TypeError(f"a constant of type {array.dtype}: expected bool, integers or floats in native byte order")
     if dtype is not None:
-        return array.astype(to_numpy_type(dtype))
+        return _converted(array, np.dtype(to_numpy_type(dtype)))
     narrowed = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
     if array.dtype in narrowed:
-        return array.astype(narrowed[array.dtype])
+        return _converted(array, np.dtype(narrowed[array.dtype]))
     to_dali_type(array.dtype)
     return array
 

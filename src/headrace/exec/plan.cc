@@ -2,16 +2,25 @@
 #include "exec/plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <new>
 
 namespace headrace {
 namespace {
 
+int int_arg(const OpSpec& spec, std::string_view name) {
+  const int64_t value = spec.get_int(name);
+  check_value(value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max(),
+              "{}: {} does not fit into 32 bits", spec.about(name), value);
+  return static_cast<int>(value);
+}
+
 SamplerOptions sampler_options(const OpSpec& spec, const Reader& reader, int batch_size, bool exact_epochs) {
   SamplerOptions options;
   options.num_samples = reader.size();
-  options.num_shards = static_cast<int>(spec.get_int("num_shards"));
-  options.shard_id = static_cast<int>(spec.get_int("shard_id"));
+  options.num_shards = int_arg(spec, "num_shards");
+  options.shard_id = int_arg(spec, "shard_id");
   options.stick_to_shard = spec.get_bool("stick_to_shard");
   options.pad_last_batch = exact_epochs || spec.get_bool("pad_last_batch");
   options.random_shuffle = spec.get_bool("random_shuffle");
@@ -93,6 +102,8 @@ void Plan::make_node(const Registry& registry, int number, int batch_size, bool 
     }
   } catch (const Error& error) {
     throw Error(error.kind(), node_error_message(node, error.message()));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::kMemory, node_error_message(node, "the system has no memory left"));
   }
 }
 

@@ -1,6 +1,8 @@
 // Arg and ArgList: reading constants and tensors of any numeric type.
 #include "graph/arg.h"
 
+#include <limits>
+
 #include "core/convert.h"
 
 namespace headrace {
@@ -22,6 +24,16 @@ template <typename T> T read_element(const Sample& sample, int64_t i, const std:
   return value;
 }
 
+// A constant as T; kOverflow if T is an integer type that cannot hold it.
+template <typename T, typename Source> T narrowed(Source value, const OpSpec& spec, std::string_view name) {
+  if constexpr (std::is_integral_v<T> && std::is_same_v<Source, int64_t>) {
+    if (value < int64_t{std::numeric_limits<T>::min()} || value > int64_t{std::numeric_limits<T>::max()}) {
+      fail(ErrorKind::kOverflow, "{}: {} does not fit into {} bits", spec.about(name), value, sizeof(T) * 8);
+    }
+  }
+  return static_cast<T>(value);
+}
+
 template <typename T> std::vector<T> constant_list(const OpSpec& spec, std::string_view name) {
   const ArgSpec* arg = spec.schema->find_arg(name);
   check_internal(arg, "{}: not in the schema", spec.about(name));
@@ -32,10 +44,10 @@ template <typename T> std::vector<T> constant_list(const OpSpec& spec, std::stri
       [&](const auto& v) {
         using Value = std::decay_t<decltype(v)>;
         if constexpr (std::is_arithmetic_v<Value>) {
-          list.push_back(static_cast<T>(v));
+          list.push_back(narrowed<T>(v, spec, name));
         } else if constexpr (std::is_same_v<Value, std::vector<int64_t>> ||
                              std::is_same_v<Value, std::vector<double>> || std::is_same_v<Value, std::vector<bool>>) {
-          for (const auto element : v) list.push_back(static_cast<T>(element));
+          for (const auto element : v) list.push_back(narrowed<T>(element, spec, name));
         }
       },
       value);

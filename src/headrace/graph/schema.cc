@@ -171,6 +171,8 @@ const ArgSpec* Schema::find_arg(std::string_view name) const {
   return nullptr;
 }
 
+constexpr int64_t kMostOutputs = 10'000;
+
 int Schema::num_outputs(const ArgMap& args) const {
   if (count_outputs_) {
     ArgMap all = args;
@@ -183,7 +185,10 @@ int Schema::num_outputs(const ArgMap& args) const {
   if (const auto* flag = std::get_if<bool>(&value)) return outputs_ + *flag;
   if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) return outputs_ + static_cast<int>(list->size());
   const auto* count = std::get_if<int64_t>(&value);
-  return outputs_ + (count ? static_cast<int>(*count) : 0);
+  if (!count) return outputs_;
+  check_value(*count >= 0 && *count <= kMostOutputs, "[{}] {}: expected 0 to {} outputs, got {}", name_, outputs_arg_,
+              kMostOutputs, *count);
+  return outputs_ + static_cast<int>(*count);
 }
 
 }  // namespace headrace

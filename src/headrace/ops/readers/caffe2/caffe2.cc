@@ -1,4 +1,6 @@
 // readers.caffe2: records of Caffe2 data sets (TensorProtos in an LMDB).
+#include <algorithm>
+
 #include "graph/registry.h"
 #include "io/caffe.h"
 #include "ops/readers/lmdb_records.h"
@@ -15,6 +17,8 @@ struct Plan {
   RecordTensor* additional_inputs = nullptr;
 };
 
+constexpr int64_t kMostInputs = 1000;
+
 Caffe2Options get_options(const OpSpec& spec) {
   Caffe2Options options;
   options.image_available = spec.get_bool("image_available");
@@ -26,8 +30,8 @@ Caffe2Options get_options(const OpSpec& spec) {
   options.num_labels = spec.get_int("num_labels");
   check(options.num_labels > 0, "{}: expected a positive number, got {}", spec.about("num_labels"), options.num_labels);
   const int64_t inputs = spec.get_int("additional_inputs");
-  check(inputs >= 0 && inputs <= 1000, "{}: expected a number from 0 to 1000, got {}", spec.about("additional_inputs"),
-        inputs);
+  check(inputs >= 0 && inputs <= kMostInputs, "{}: expected a number from 0 to {}, got {}",
+        spec.about("additional_inputs"), kMostInputs, inputs);
   options.additional_inputs = static_cast<int>(inputs);
   options.bbox = spec.get_bool("bbox");
   return options;
@@ -36,8 +40,10 @@ Caffe2Options get_options(const OpSpec& spec) {
 int count_outputs(const ArgMap& args) {
   const auto flag = [&](const char* name) { return std::get<bool>(args.find(name)->second) ? 1 : 0; };
   const auto number = [&](const char* name) { return std::get<int64_t>(args.find(name)->second); };
+  // Wrong numbers are refused by the constructor, which comes later.
+  const int inputs = static_cast<int>(std::clamp<int64_t>(number("additional_inputs"), 0, kMostInputs));
   const int label = number("label_type") == static_cast<int64_t>(LabelType::kNone) ? 0 : 1;
-  return flag("image_available") + label + static_cast<int>(number("additional_inputs")) + flag("bbox");
+  return flag("image_available") + label + inputs + flag("bbox");
 }
 
 void describe_vector(Sample& out, DType dtype, int64_t size) {

@@ -94,7 +94,8 @@ class FileReader final : public Reader {
     const int64_t index = ctx.id().index;
     const std::string path = full_path(index);
     struct stat status = {};
-    check(stat(path.c_str(), &status) == 0, "cannot read {}: {}", path, std::strerror(errno));
+    const bool found = stat(path.c_str(), &status) == 0;
+    check(found, "cannot read {}: {}", path, std::strerror(errno));
     check(S_ISREG(status.st_mode), "cannot read {}: it is not a file", path);
     Sample& file = ctx.output(0);
     file.dtype = DType::kUInt8;
