@@ -65,11 +65,17 @@ Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const Exec
       }
     }
     const int core = options_.set_affinity && !cores.empty() ? cores[i % cores.size()] : -1;
-    worker.thread = std::thread([this, &worker, core] {
-      name_thread("headrace-w" + std::to_string(worker.number));
-      if (core >= 0) pin_thread(core);
-      work(worker);
-    });
+    try {
+      worker.thread = std::thread([this, &worker, core] {
+        name_thread("headrace-w" + std::to_string(worker.number));
+        if (core >= 0) pin_thread(core);
+        work(worker);
+      });
+    } catch (const std::system_error& error) {
+      close();
+      fail(ErrorKind::kRuntime, "num_threads: the system cannot start thread {} of {}: {}", i + 1, options_.num_threads,
+           error.what());
+    }
   }
   python_running_ = has_python;
   if (has_python) {
