@@ -77,7 +77,7 @@ DType dtype_of_format(const char* format, int64_t size) {
 }
 
 DType dtype_of_dlpack(dlpack::Type type) {
-  const int size = type.bits / 8;
+  const int size = type.bits % 8 == 0 ? type.bits / 8 : 0;
   DType dtype = DType::kNone;
   if (type.lanes == 1) {
     if (type.code == dlpack::kInt || type.code == dlpack::kUInt) dtype = integer_of(type.code == dlpack::kInt, size);
@@ -173,11 +173,24 @@ std::optional<ArrayView> ArrayView::of_dlpack(nb::handle object) {
   if (!PyCapsule_CheckExact(object.ptr())) {
     if (!nb::hasattr(object, "__dlpack__")) return std::nullopt;
     const nb::object device = object.attr("__dlpack_device__")();
-    if (nb::cast<int>(nb::int_(device[0])) != dlpack::kCpu) {
-      fail(ErrorKind::kType, "array on DLPack device ({}, {}): expected CPU memory; copy it to the host first",
-           nb::cast<int>(nb::int_(device[0])), nb::cast<int>(nb::int_(device[1])));
+    int type = 0;
+    int id = 0;
+    try {
+      type = nb::cast<int>(nb::int_(device[0]));  // an enumerator of Python's, mostly
+      id = nb::cast<int>(nb::int_(device[1]));
+    } catch (const std::exception&) {
+      fail(ErrorKind::kType, "__dlpack_device__: expected two integers, got {}", nb::repr(device).c_str());
     }
-    capsule = object.attr("__dlpack__")();
+    if (type != dlpack::kCpu) {
+      fail(ErrorKind::kType, "array on DLPack device ({}, {}): expected CPU memory; copy it to the host first", type,
+           id);
+    }
+    try {
+      capsule = object.attr("__dlpack__")();
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_BufferError)) throw;  // others come from the user's code
+      fail(ErrorKind::kType, "array of type {}: {}", Py_TYPE(object.ptr())->tp_name, nb::str(error.value()).c_str());
+    }
   }
   if (!PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     fail(ErrorKind::kValue, "DLPack capsule: expected an unused capsule named \"dltensor\"");
@@ -205,6 +218,7 @@ std::optional<ArrayView> ArrayView::of_dlpack(nb::handle object) {
 
 std::optional<ArrayView> ArrayView::of(nb::handle object) {
   if (nb::isinstance<PyTensor>(object)) {
+    if (!nb::inst_ready(object)) fail(ErrorKind::kType, "expected a tensor, got one whose __init__ was not called");
     const auto& tensor = nb::cast<const PyTensor&>(object);
     ArrayView view;
     view.data_ = tensor.sample.as<uint8_t>();

@@ -48,6 +48,8 @@ PyTensor reshaped(const PyBatch& self, nb::handle extents, std::string_view layo
   sample.dtype = batch->dtype();
   sample.shape = shape_from(extents);
   sample.layout = Layout(layout);
+  check_value(layout.empty() || sample.layout.ndim() == sample.shape.ndim(),
+              "layout \"{}\" has {} letters, but the tensor has {} axes", layout, layout.size(), sample.shape.ndim());
   int64_t volume = 0;
   for (int i = 0; i < batch->size(); ++i) volume += (*batch)[i].volume();
   check(sample.volume() == volume,
@@ -114,7 +116,9 @@ void copy_to(const PyBatch& self, uintptr_t pointer) {
 }
 
 PyBatch broadcast(const PyTensor& tensor, int size) {
+  check_value(size >= 0, "broadcast: expected a number of samples that is not negative, got {}", size);
   auto batch = make_ref<Batch>(import_pool(), size);
+  batch->set_type(tensor.sample.dtype, tensor.sample.shape.ndim(), tensor.sample.layout);
   const auto owner = std::make_shared<Ref<Batch>>(tensor.batch);
   for (int i = 0; i < size; ++i) batch->set_view(i, tensor.sample, owner);
   return {batch};
@@ -150,7 +154,7 @@ void bind_batch(nb::module_& m) {
           [](PyBatch* self, nb::handle data, std::string_view layout, bool copy) {
             new (self) PyBatch{batch_from(data, layout, copy, import_pool())};
           },
-          nb::arg("data"), nb::arg("layout"), nb::arg("copy"))
+          nb::arg("data").none(), nb::arg("layout"), nb::arg("copy"))
       .def("__len__", [](const PyBatch& self) { return self.batch->size(); })
       .def_prop_ro("_dtype", [](const PyBatch& self) { return static_cast<int>(self.batch->dtype()); })
       .def_prop_ro("_ndim", [](const PyBatch& self) { return self.batch->ndim(); })

@@ -1,4 +1,5 @@
 // Batches from Python objects: copies with the GIL released, or views that keep the objects.
+#include <limits>
 #include <vector>
 
 #include "array_view.h"
@@ -7,6 +8,7 @@
 namespace headrace::python {
 namespace {
 
+constexpr int64_t kMaxBatch = std::numeric_limits<int>::max();
 constexpr size_t kReleaseGilAbove = 64 << 10;  // bytes; a smaller copy is quicker than giving the GIL away
 
 Sample describe(const ArrayView& view, const Layout& layout, int skip_axes) {
@@ -14,6 +16,7 @@ Sample describe(const ArrayView& view, const Layout& layout, int skip_axes) {
   sample.dtype = view.dtype();
   sample.layout = layout;
   sample.shape = Shape(std::span(view.shape().begin() + skip_axes, view.shape().end()));
+  checked_volume(view.shape(), dtype_size(view.dtype()), "array");
   check_value(layout.empty() || layout.ndim() == sample.shape.ndim(),
               "layout \"{}\" has {} letters, but the samples have {} axes", layout, layout.ndim(), sample.shape.ndim());
   return sample;
@@ -35,6 +38,7 @@ Ref<Batch> from_dense(const ArrayView& view, const Layout& layout, bool copy, co
   if (view.shape().ndim() == 0) {
     fail(ErrorKind::kRuntime, "batch: expected an array with a leading batch axis or a list of arrays, got a scalar");
   }
+  check_value(view.shape()[0] <= kMaxBatch, "batch: expected at most {} samples, got {}", kMaxBatch, view.shape()[0]);
   const int size = static_cast<int>(view.shape()[0]);
   const Sample sample = describe(view, layout, 1);
   auto batch = make_ref<Batch>(pool, size);

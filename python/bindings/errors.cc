@@ -26,7 +26,11 @@ void translate(const std::exception_ptr& pointer, void*) {
   } catch (const Error& error) {
     const std::string text =
         error.kind() == ErrorKind::kInternal ? "internal error: " + error.message() : error.message();
-    PyErr_SetString(exception_class(error.kind()), text.c_str());
+    // Messages quote the user's bytes, which need not be UTF-8.
+    PyObject* message = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+    if (!message) return;
+    PyErr_SetObject(exception_class(error.kind()), message);
+    Py_DECREF(message);
   }
 }
 

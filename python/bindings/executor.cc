@@ -124,7 +124,7 @@ void bind_executor(nb::module_& m) {
       .def("__init__", &construct, nb::arg("graphs"), nb::kw_only(), nb::arg("batch_size"), nb::arg("num_threads"),
            nb::arg("prefetch_queue_depth"), nb::arg("memory_limit"), nb::arg("on_error"), nb::arg("primary_reader"),
            nb::arg("exact_epochs"), nb::arg("set_affinity"), nb::arg("checkpoint"))
-      .def("make_feed", &make_feed, nb::arg("data"), nb::arg("layout"), nb::arg("copy"),
+      .def("make_feed", &make_feed, nb::arg("data").none(), nb::arg("layout"), nb::arg("copy"),
            "A batch in this executor's memory.")
       .def("feed", &feed, nb::arg("plan"), nb::arg("node"), nb::arg("outputs"))
       .def("feeds_waiting", &Executor::feeds_waiting, nb::arg("plan"), nb::arg("node"))

@@ -31,11 +31,17 @@ struct BufferExtents {
 };
 
 int get_buffer(PyObject* self, Py_buffer* view, int) {
+  view->obj = nullptr;
+  if (!nb::inst_ready(self)) {
+    PyErr_SetString(PyExc_BufferError, "a tensor whose __init__ was not called has no memory");
+    return -1;
+  }
   const Sample& sample = nb::inst_ptr<PyTensor>(self)->sample;
   const char* format = buffer_format(sample.dtype);
-  view->obj = nullptr;
   if (!format) {
-    PyErr_SetString(PyExc_BufferError, "the buffer protocol has no bfloat16; use __dlpack__ or as_array()");
+    PyErr_SetString(PyExc_BufferError, sample.dtype == DType::kNone
+                                           ? "an empty batch without an element type has no array"
+                                           : "the buffer protocol has no bfloat16; use __dlpack__ or as_array()");
     return -1;
   }
   auto* extents = new BufferExtents;
@@ -91,7 +97,14 @@ nb::tuple shape_tuple(const Shape& shape) {
 
 Shape shape_from(nb::handle extents) {
   Shape shape;
-  for (nb::handle extent : extents) shape.push_back(nb::cast<int64_t>(extent));
+  for (nb::handle extent : extents) {
+    int64_t value = 0;
+    if (!nb::try_cast(extent, value)) {
+      fail(ErrorKind::kType, "shape: expected integers of 64 bits, got {}", nb::repr(extent).c_str());
+    }
+    shape.push_back(value);
+  }
+  checked_volume(shape, 1, "shape");
   return shape;
 }
 
@@ -104,7 +117,7 @@ void bind_tensor(nb::module_& m) {
             Ref<Batch> batch = batch_of_one(data, layout, copy, import_pool());
             new (self) PyTensor{(*batch)[0], batch};
           },
-          nb::arg("data"), nb::arg("layout"), nb::arg("copy"))
+          nb::arg("data").none(), nb::arg("layout"), nb::arg("copy"))
       .def_prop_ro("_dtype", [](const PyTensor& self) { return static_cast<int>(self.sample.dtype); })
       .def_prop_ro("_shape", [](const PyTensor& self) { return shape_tuple(self.sample.shape); })
       .def_prop_ro("_layout", [](const PyTensor& self) { return self.sample.layout.str(); })

@@ -24,8 +24,8 @@ def _as_array(tensor: _core.Tensor) -> np.ndarray:
 
 
 def _pointer(target: Any) -> int:
-    """The address in a ctypes pointer, or an integer that is one."""
-    address = getattr(target, "value", target)
+    """The address in a ctypes pointer. An integer may be anything, so it is refused."""
+    address = None if isinstance(target, int) else getattr(target, "value", None)
     if isinstance(address, bool) or not isinstance(address, int) or address <= 0:
         raise TypeError(f"copy_to_external: expected a ctypes pointer (c_void_p) to the target, got {target!r}")
     return address

@@ -17,6 +17,8 @@ class Layout {
   Layout(const char* letters) : Layout(std::string_view(letters)) {}
   explicit Layout(std::string_view letters) {
     check_value(letters.size() <= Shape::kMaxDims, "layout: at most {} letters, got \"{}\"", Shape::kMaxDims, letters);
+    check_value(std::all_of(letters.begin(), letters.end(), [](char letter) { return letter > ' ' && letter < 127; }),
+                "layout: expected printable ASCII letters, got \"{}\"", letters);
     size_ = static_cast<uint8_t>(letters.size());
     letters.copy(letters_.data(), letters.size());
   }
