@@ -9,6 +9,8 @@ from headrace.data_node import DataNode
 from headrace.schemas import find_schema
 from headrace.sources import CallableSource, FeedQueue, IterableSource, OutputCheck, make_source, per_output
 
+_MOST_OUTPUTS = 1000
+
 
 class NodeSource:
     """The Python side of one external_source node.
@@ -116,6 +118,11 @@ def external_source(
             "The parameter ``num_outputs`` is only valid when using ``source`` to provide data. To feed multiple "
             "external sources in ``feed_input``, use multiple `external_source` nodes."
         )
+    if num_outputs is not None:
+        if isinstance(num_outputs, bool) or not hasattr(num_outputs, "__index__"):
+            raise TypeError(f"external_source: num_outputs: expected an integer, got {num_outputs!r}")
+        if not 1 <= num_outputs <= _MOST_OUTPUTS:
+            raise ValueError(f"external_source: num_outputs: expected 1 to {_MOST_OUTPUTS}, got {num_outputs}")
     if batch is None:
         batch = True
     caller = make_source(source, batch, cycle, bool(batch_info)) if source is not None else None

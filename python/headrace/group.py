@@ -221,6 +221,13 @@ class PipelineGroup:
             raise RuntimeError("checkpoint: expected the JSON that checkpoint() gave; the field `format` differs")
         if state.get("version") != 1:
             raise RuntimeError(f"checkpoint: version {state.get('version')} is unknown, this headrace reads 1")
+        sources = state.get("sources")
+        pairs = isinstance(sources, list) and all(
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(number, int) for number in pair)
+            for pair in sources
+        )
+        if not pairs or not isinstance(state.get("executor"), dict):
+            raise RuntimeError("checkpoint: damaged: a field is missing or of another type: `sources` or `executor`")
         if len(state["sources"]) != len(self.pipelines):
             raise RuntimeError(
                 f"checkpoint: `sources` is of a group of {len(state['sources'])} pipelines, this one has "

@@ -419,7 +419,8 @@ class Pipeline(PipelineSettings):
         try:
             data = json.loads(serialized_pipeline)  # type: ignore[arg-type]
             valid = data["format"] == _FORMAT and data["version"] == 1
-        except (TypeError, ValueError, KeyError):
+            valid = valid and isinstance(data["parameters"], dict) and "graph" in data
+        except (TypeError, ValueError, KeyError, RecursionError):
             valid = False
         if not valid:
             raise RuntimeError("deserialize: expected the JSON that Pipeline.serialize() gave")

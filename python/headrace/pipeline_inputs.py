@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from headrace import _core
+from headrace import _core, types
 from headrace.external_source import NodeSource
 from headrace.sources import FeedPosition
 
@@ -62,7 +62,14 @@ class PipelineInputs:
     def convert(self, executor: _core.Executor, node: NodeSource, output: int, data: Any, layout: str | None) -> Any:
         """The data of one output as a batch."""
         chosen = node.checks[output].layout if layout is None else layout
-        return executor.make_feed(data, chosen, node.copy)
+        if not isinstance(chosen, str | types.TensorLayout):
+            raise TypeError(f"ExternalSource '{node.name}': layout: expected a str, got {chosen!r}")
+        try:
+            return executor.make_feed(data, str(chosen), node.copy)
+        except (RuntimeError, TypeError, ValueError, MemoryError) as error:
+            if type(error) not in (RuntimeError, TypeError, ValueError, MemoryError):  # of the user's own code
+                raise
+            raise type(error)(f"ExternalSource '{node.name}': {error}") from None
 
     def collect(self, executor: _core.Executor) -> dict[str, list[_core.Batch]]:
         """One batch for every node. StopIteration at the end of a source, IndexError if nothing was fed in."""

@@ -18,9 +18,26 @@ def _positive(name: str, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"Pipeline: {name}: expected an integer, got {value!r}")
     number = value.__index__()
-    if number < 1:
-        raise ValueError(f"Pipeline: {name}: expected at least 1, got {number}")
+    if not 1 <= number < 2**31:
+        raise ValueError(f"Pipeline: {name}: expected a number from 1 to 2^31 - 1, got {number}")
     return number
+
+
+def _memory_limit(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"Pipeline: memory_limit: expected a number of bytes, got {value!r}")
+    number = value.__index__()
+    if not 0 < number < 2**63:
+        raise ValueError(f"Pipeline: memory_limit: expected a positive number of bytes, got {number}")
+    return number
+
+
+def _device_id(value: Any) -> int | None:
+    if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__")):
+        raise TypeError(f"Pipeline: device_id: expected an integer or None, got {value!r}")
+    return None if value == types.CPU_ONLY_DEVICE_ID else value
 
 
 def _queue_depth(value: Any) -> int:
@@ -94,7 +111,7 @@ class PipelineSettings:
             raise ValueError("Pipeline: batch_size is missing")
         self._batch_size = _positive("batch_size", batch_size)
         self._num_threads = default_num_threads() if num_threads is None else _positive("num_threads", num_threads)
-        self._device_id = None if device_id == types.CPU_ONLY_DEVICE_ID else device_id
+        self._device_id = _device_id(device_id)
         self._seed = graph_builder.as_seed(seed)
         depth = _queue_depth(prefetch_queue_depth)
         self._depth = depth if exec_pipelined else 1
@@ -116,7 +133,7 @@ class PipelineSettings:
         self._checks = OutputChecks(output_dtype, output_ndim, output_layout)
         if on_error not in ("raise", "skip", "zero"):
             raise ValueError(f'Pipeline: on_error: expected "raise", "skip" or "zero", got {on_error!r}')
-        self.memory_limit = memory_limit
+        self.memory_limit = _memory_limit(memory_limit)
         self.on_error = on_error
         self._begin()
         _note_device(device_id)

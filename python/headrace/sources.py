@@ -136,11 +136,15 @@ class OutputCheck:
     """What the data of one output must be like: as declared, and as it was in the iterations before."""
 
     def __init__(self, name: str, layout: str | None, dtype: Any, ndim: int | None) -> None:
+        if layout is not None and not isinstance(layout, str | types.TensorLayout):
+            raise TypeError(f"external_source: layout: expected a str, got {layout!r}")
         self._name = name
         self.layout = str(layout) if layout is not None else ""
         self._dtype = None if dtype is None else types.to_dali_type(dtype)
         self._ndim = None if ndim is None else int(ndim)
         self._kind: tuple[int, int, str] | None = None
+        if self._ndim is not None and self._ndim < 0:
+            raise ValueError(f"external_source: ndim: expected a number of axes that is not negative, got {ndim}")
         if self._ndim is not None and self.layout and len(self.layout) != self._ndim:
             raise ValueError(f'external_source: layout "{self.layout}" does not have ndim={self._ndim} axes')
 
