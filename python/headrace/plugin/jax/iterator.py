@@ -110,8 +110,8 @@ class DALIGenericIterator(BaseIterator):
         batch = {}
         memory = []
         for number, (name, place) in enumerate(self._places[:-1]):
-            shards = [plan[number].as_array() for plan in outputs]
             try:
+                shards = [plan[number].as_array() for plan in outputs]
                 batch[name] = place(shards)
             except RuntimeError as error:
                 raise RuntimeError(f"output {name!r}: {error}") from error
