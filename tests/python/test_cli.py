@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import lmdb
@@ -116,6 +118,11 @@ def test_inspect_counts_broken_records(tmp_path: Path, capsys):
 def test_missing_databases_are_one_line(tmp_path: Path, capsys, command: str):
     assert cli.main([command, str(tmp_path / "nothing")]) == 1
     assert str(tmp_path / "nothing") in capsys.readouterr().err
+
+
+def test_it_runs_without_an_installed_entry_point():
+    run = subprocess.run([sys.executable, "-m", "headrace", "--help"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0 and "inspect" in run.stdout
 
 
 def test_doctor_tells_what_is_there(capsys):

@@ -1,7 +1,0 @@
-"""`python -m headrace.cli`: the command line without an installed entry point."""
-
-import sys
-
-from headrace.cli import main
-
-sys.exit(main())
