@@ -78,6 +78,14 @@ def test_what_headrace_lacks_raises_at_once(statement: str, message: str):
     assert message in done.stderr.splitlines()[-1]
 
 
+def test_a_missing_program_is_one_line(tmp_path):
+    command = [sys.executable, "-m", "headrace.compat.dali", str(tmp_path / "nothing.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr.splitlines() == [
+        f"python -m headrace.compat.dali: there is no file {tmp_path / 'nothing.py'}"
+    ]
+
+
 def test_the_rest_of_the_namespace_is_left_alone():
     program = """
         import importlib.util, sys

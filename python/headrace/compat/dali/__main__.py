@@ -19,6 +19,8 @@ def main() -> None:
         return
     del sys.argv[0]
     script = sys.argv[0]
+    if not os.path.exists(script):
+        sys.exit(f"python -m headrace.compat.dali: there is no file {script}")
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     # A spawned process runs the script again to find what it defines, not this module.
     main_module = sys.modules["__main__"]
