@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import os
 import sys
@@ -163,7 +164,9 @@ def check_names(schema: _core.Schema, given: dict[str, Any]) -> None:
     specs = arg_specs(schema.name)
     for name in given:
         if name not in specs:
-            raise KeyError(f'Argument "{name}" is not defined for operator "{schema_name(schema.name)}".')
+            near = difflib.get_close_matches(name, specs, n=1)
+            advice = f' Did you mean "{near[0]}"?' if near else ""
+            raise KeyError(f'Argument "{name}" is not defined for operator "{schema_name(schema.name)}".{advice}')
 
 
 def split_arguments(schema: _core.Schema, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, DataNode]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import types as python_types
 from collections.abc import Callable
@@ -14,7 +15,9 @@ from headrace.schemas import all_schemas, class_name, submodules
 def _missing(face: str, path: str, known: set[str] | frozenset[str]) -> AttributeError:
     if path in known:
         return AttributeError(f"headrace has no {face}.{path} (DALI has)")
-    return AttributeError(f"module 'headrace.{face}' has no attribute '{path}'")
+    near = difflib.get_close_matches(path, _paths(face), n=1)
+    advice = f"; did you mean {face}.{near[0]}?" if near and not path.startswith("_") else ""
+    return AttributeError(f"module 'headrace.{face}' has no attribute '{path}'{advice}")
 
 
 def _paths(face: str) -> dict[str, str]:

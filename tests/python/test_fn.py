@@ -72,6 +72,7 @@ def test_submodules_can_be_imported():
     [
         (fn, "water", r"headrace has no fn.water \(DALI has\)"),
         (fn, "waterr", "no attribute"),
+        (fn, "rezise", "no attribute 'rezise'; did you mean fn.resize?"),
         (fn.experimental, "inflate", r"headrace has no fn.experimental.inflate \(DALI has\)"),
         (ops, "Water", r"headrace has no ops.Water \(DALI has\)"),
         (fn.readers, "rubbish", "no attribute"),
@@ -103,6 +104,7 @@ X = fn.constant(idata=[1, 2, 3])
         (lambda: fn.cast(None, dtype=types.FLOAT), TypeError, "NoneType"),
         (lambda: fn.copy(X, device="tpu"), ValueError, "tpu"),
         (lambda: fn.cat([X, X], [X, X, X]), ValueError, "equal lengths"),
+        (lambda: fn.one_hot(X, num_class=3), KeyError, 'Did you mean "num_classes"'),
         (lambda: ops.Cast(dtyp=types.FLOAT), KeyError, "dtyp"),
     ],
 )
