@@ -135,7 +135,7 @@ def peekable_data_iterator(
     exact_epochs: bool = False,
     mask_name: str | None = None,
     on_error: str | None = None,
-) -> Any:
+) -> Callable[..., Any]:
     """data_iterator() with iterators that can peek. Arguments: as there."""
     arguments = {
         "size": size,

@@ -288,7 +288,7 @@ def data_iterator(
     exact_epochs: bool = False,
     mask_name: str | None = None,
     on_error: str | None = None,
-) -> Any:
+) -> Callable[..., Any]:
     """Makes a factory of iterators from a function that defines a graph, as a decorator or a function.
 
     The factory takes the function's arguments and those of Pipeline by keyword, and ``checkpoints``::
