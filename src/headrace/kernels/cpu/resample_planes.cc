@@ -47,6 +47,7 @@ class Worker {
   int64_t in_stride_ = 0, out_stride_ = 0;
   float* blended_ = nullptr;   // block_ rows in front of the horizontal pass
   float* filtered_ = nullptr;  // block_ rows behind it
+  bool woven_ = false;         // filters interleaved rows
   float* woven_in_ = nullptr;  // the same, interleaved
   float* woven_out_ = nullptr;
 };
@@ -69,15 +70,16 @@ Worker::Worker(const ResamplePlanes& planes, Arena& arena)
     blended_ = floats(kPiece);
     return;
   }
-  // Planes of single values are filtered four rows at a time, interleaved to pixels of four.
-  block_ = p_.channels == 1 ? kInterleavedRows : 1;
+  // Planes of single values are filtered four rows at a time, interleaved to pixels of four; others in pairs of rows.
+  woven_ = p_.channels == 1;
+  block_ = woven_ ? kInterleavedRows : 2;
   begin_ = h_->begin * p_.channels;
   width_ = (h_->end - h_->begin) * p_.channels;
   in_stride_ = width_ + kResampleSlack;
   out_stride_ = out_row_ + kResampleSlack;
   blended_ = floats(block_ * in_stride_);
   filtered_ = floats(block_ * out_stride_);
-  if (block_ == 1) return;
+  if (!woven_) return;
   woven_in_ = floats(block_ * width_);
   woven_out_ = floats(block_ * out_row_);
 }
@@ -117,8 +119,9 @@ void Worker::blend_rows(int64_t row, int64_t n, float* to) {
 }
 
 void Worker::filter_rows(const float* in, int64_t n) {
-  if (block_ == 1) {
-    kernels_.filter_row(in, *h_, p_.channels, filtered_);
+  if (!woven_) {
+    if (n == 2) return kernels_.filter_pair(in, in_stride_, *h_, p_.channels, filtered_, out_stride_);
+    if (n == 1) kernels_.filter_row(in, *h_, p_.channels, filtered_);
     return;
   }
   if (n == 0) return;

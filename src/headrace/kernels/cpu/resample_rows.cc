@@ -109,6 +109,49 @@ void filter_row(const float* in, const ResampleTable& table, int64_t channels, f
   }
 }
 
+#if HWY_MAX_BYTES >= 32 && !HWY_HAVE_SCALABLE
+using PairTag = hn::CappedTag<float, 8>;
+constexpr PairTag kPair;
+
+// As filter_narrow, a pixel of each row in one half of a vector.
+template <int kTaps>
+void filter_narrow_pair(const float* in, int64_t in_stride, const ResampleTable& table, int64_t channels, float* out,
+                        int64_t out_stride) {
+  const int64_t taps = kTaps > 0 ? kTaps : table.taps;
+  const float* weights = table.weights;
+  in -= table.begin * channels;
+  for (int64_t i = 0; i < table.out; ++i, weights += taps, out += channels) {
+    const float* pixel = in + table.first[i] * channels;
+    const auto load = [&](int64_t at) HWY_ATTR {
+      return hn::Combine(kPair, hn::LoadU(kPixel, pixel + in_stride + at), hn::LoadU(kPixel, pixel + at));
+    };
+    auto sum = hn::Mul(hn::Set(kPair, weights[0]), load(0));
+    HWY_UNROLL(8)
+    for (int64_t k = 1; k < taps; ++k) sum = hn::Add(sum, hn::Mul(hn::Set(kPair, weights[k]), load(k * channels)));
+    hn::StoreU(hn::LowerHalf(kPixel, sum), kPixel, out);
+    hn::StoreU(hn::UpperHalf(kPixel, sum), kPixel, out + out_stride);
+  }
+}
+
+using FilterPair = decltype(ResampleRowKernels::filter_pair);
+constexpr FilterPair kFilterNarrowPair[] = {filter_narrow_pair<0>, filter_narrow_pair<1>, filter_narrow_pair<2>,
+                                            filter_narrow_pair<3>, filter_narrow_pair<4>, filter_narrow_pair<5>,
+                                            filter_narrow_pair<6>, filter_narrow_pair<7>, filter_narrow_pair<8>};
+#endif
+
+void filter_pair(const float* in, int64_t in_stride, const ResampleTable& table, int64_t channels, float* out,
+                 int64_t out_stride) {
+#if HWY_MAX_BYTES >= 32 && !HWY_HAVE_SCALABLE
+  if (channels <= static_cast<int64_t>(hn::Lanes(kPixel))) {
+    constexpr int64_t kUnrolled = std::size(kFilterNarrowPair);
+    kFilterNarrowPair[table.taps < kUnrolled ? table.taps : 0](in, in_stride, table, channels, out, out_stride);
+    return;
+  }
+#endif
+  filter_row(in, table, channels, out);
+  filter_row(in + in_stride, table, channels, out + out_stride);
+}
+
 // Half away from zero: truncates x plus the largest number below a half (see core/convert.h). For unsigned types the
 // sign doesn't matter: whatever is negative becomes 0.
 template <typename Out> HWY_INLINE hn::Vec<hn::RebindToSigned<FloatTag>> round_to_int(FloatVec x) {
@@ -181,7 +224,7 @@ Store find_store(DType out) {
 }
 
 ResampleRowKernels find_kernels(DType in, DType out) {
-  return {find_blend(in), blend_rows<float>, filter_row, find_store(out), interleave_rows, separate_rows};
+  return {find_blend(in), blend_rows<float>, filter_row, filter_pair, find_store(out), interleave_rows, separate_rows};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -23,6 +23,9 @@ struct ResampleRowKernels {
   void (*blend_floats)(const void* const* rows, const float* weights, int64_t taps, float* out, int64_t n);
   // Resamples a row of pixels of `channels` floats; in[0] belongs to element table.begin. Both rows have slack.
   void (*filter_row)(const float* in, const ResampleTable& table, int64_t channels, float* out);
+  // The same for two rows that lie in_stride and out_stride apart.
+  void (*filter_pair)(const float* in, int64_t in_stride, const ResampleTable& table, int64_t channels, float* out,
+                      int64_t out_stride);
   // Converts n floats to the output's type: integers half away from zero, clamped.
   void (*store_row)(const float* in, void* out, int64_t n);
   // out[4 i + r] = in[r * stride + i], and back. All rows have slack.
