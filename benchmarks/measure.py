@@ -1,6 +1,8 @@
 """One measurement of whatever `nvidia.dali` resolves to, printed as JSON. benchmarks/run.py calls it; see there.
 
-python measure.py ROW LMDB_FOLDER THREADS SECONDS
+python measure.py ROW FOLDER THREADS SECONDS
+
+FOLDER holds an LMDB of MNIST, or folders of photos for the rows that begin with "photos".
 """
 
 import json
@@ -9,6 +11,7 @@ import sys
 import time
 
 PROCESS_START = time.perf_counter()
+PHOTOS_BATCH = 64
 
 
 def _mnist_pipeline(folder, threads, batch_size=50):
@@ -40,14 +43,43 @@ def _trivial_pipeline(threads, batch_size):
     return pipe
 
 
-def _seconds_per_run(pipe, seconds):
-    for _ in range(20):
+def _photos_pipeline(folder, threads, kind):
+    import nvidia.dali.fn as fn
+    from nvidia.dali import pipeline_def, types
+
+    normalise = {
+        "dtype": types.FLOAT,
+        "output_layout": "CHW",
+        "mean": [0.485 * 255, 0.456 * 255, 0.406 * 255],
+        "std": [0.229 * 255, 0.224 * 255, 0.225 * 255],
+    }
+
+    @pipeline_def(batch_size=PHOTOS_BATCH, num_threads=threads, device_id=None, seed=1)
+    def pipeline():
+        jpegs, labels = fn.readers.file(file_root=folder, random_shuffle=True, name="reader")
+        if kind == "decode":
+            return fn.decoders.image(jpegs), labels
+        if kind == "train":
+            images = fn.decoders.image_random_crop(jpegs)
+            images = fn.resize(images, size=(224, 224))
+            mirror = fn.random.coin_flip()
+            return fn.crop_mirror_normalize(images, mirror=mirror, **normalise), labels
+        images = fn.resize(fn.decoders.image(jpegs), resize_shorter=256)
+        return fn.crop_mirror_normalize(images, crop=(224, 224), **normalise), labels
+
+    pipe = pipeline()
+    pipe.build()
+    return pipe
+
+
+def _seconds_per_run(pipe, seconds, at_once=10):
+    for _ in range(2 * at_once):
         pipe.run()
     runs, begin = 0, time.perf_counter()
     while True:
-        for _ in range(10):
+        for _ in range(at_once):
             pipe.run()
-        runs += 10
+        runs += at_once
         elapsed = time.perf_counter() - begin
         if elapsed > seconds:
             return elapsed / runs
@@ -84,6 +116,29 @@ def peak_memory(folder, threads, seconds):
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def photos_train(folder, threads, seconds):
+    """Images per second: a random crop decoded, resized to 224, mirrored, normalised to float CHW."""
+    return PHOTOS_BATCH / _seconds_per_run(_photos_pipeline(folder, threads, "train"), seconds, 1)
+
+
+def photos_eval(folder, threads, seconds):
+    """Images per second: decoded, resized to 256 (shorter side), cropped to 224, normalised to float CHW."""
+    return PHOTOS_BATCH / _seconds_per_run(_photos_pipeline(folder, threads, "eval"), seconds, 1)
+
+
+def photos_decode(folder, threads, seconds):
+    """Images per second, decoded to RGB."""
+    return PHOTOS_BATCH / _seconds_per_run(_photos_pipeline(folder, threads, "decode"), seconds, 1)
+
+
+def photos_memory(folder, threads, seconds):
+    """MB of resident memory at the peak, after 2,000 images of the training pipeline."""
+    pipe = _photos_pipeline(folder, threads, "train")
+    for _ in range(-(-2000 // PHOTOS_BATCH)):
+        pipe.run()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def jax_next(folder, threads, seconds):
     """Microseconds of next() of the JAX iterator while batches are ready: the hand-over alone, batch 50."""
     from nvidia.dali.plugin.jax import DALIGenericIterator
@@ -105,7 +160,21 @@ def jax_next(folder, threads, seconds):
     return 1e6 * spent / count
 
 
-ROWS = {row.__name__: row for row in (mnist, trivial_batch, trivial_sample, first_batch, peak_memory, jax_next)}
+ROWS = {
+    row.__name__: row
+    for row in (
+        mnist,
+        trivial_batch,
+        trivial_sample,
+        first_batch,
+        peak_memory,
+        jax_next,
+        photos_train,
+        photos_eval,
+        photos_decode,
+        photos_memory,
+    )
+}
 
 if __name__ == "__main__":
     name, folder, threads, seconds = sys.argv[1:]

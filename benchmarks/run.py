@@ -2,6 +2,9 @@
 
 DALI comes from PyPI into a virtual environment of its own (build/dali). Every figure is the median of ROUNDS runs, each
 a process of its own; the ratio is the median of the ratios of neighbouring runs, so that it holds on a noisy machine.
+
+MNIST_DIR: MNIST's files, default examples/mnist_flax/data. PHOTOS_DIR: a folder with the folders imagenet_sample and
+dali_extra_1280, each with a folder of JPEG files for each class; rows without their photos are left out.
 """
 
 import argparse
@@ -30,6 +33,14 @@ TABLE = [
     ("next() of the JAX iterator, batch ready", "jax_next", "jpeg", 1, "us", False),
     ("import to first batch", "first_batch", "jpeg", 1, "s", False),
     ("peak memory, 200 batches", "peak_memory", "jpeg", 1, "MB", False),
+    ("photos, training, one thread", "photos_train", "imagenet_sample", 1, "images/s", True),
+    ("photos, training, two threads", "photos_train", "imagenet_sample", 2, "images/s", True),
+    ("photos, evaluation, one thread", "photos_eval", "imagenet_sample", 1, "images/s", True),
+    ("photos, decoding, one thread", "photos_decode", "imagenet_sample", 1, "images/s", True),
+    ("photos of 1 Mpx, training, one thread", "photos_train", "dali_extra_1280", 1, "images/s", True),
+    ("photos of 1 Mpx, evaluation, one thread", "photos_eval", "dali_extra_1280", 1, "images/s", True),
+    ("photos of 1 Mpx, decoding, one thread", "photos_decode", "dali_extra_1280", 1, "images/s", True),
+    ("photos, training, peak memory of 2,000", "photos_memory", "imagenet_sample", 1, "MB", False),
 ]
 
 
@@ -54,6 +65,15 @@ def databases(source: Path) -> dict[str, Path]:
             write_caffe2_lmdb(folder, total, records)
         folders[image_format] = folder
     return folders
+
+
+def photos() -> dict[str, Path]:
+    """The folders of photos that there are."""
+    root = os.environ.get("PHOTOS_DIR")
+    if not root:
+        return {}
+    folders = {name: Path(root) / name for name in ("imagenet_sample", "dali_extra_1280")}
+    return {name: folder for name, folder in folders.items() if folder.is_dir()}
 
 
 def measure(command: list[str], row: str, folder: Path, threads: int, seconds: float) -> float:
@@ -93,11 +113,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=HERE / "results.json")
     options = parser.parse_args()
     source = Path(os.environ.get("MNIST_DIR") or ROOT / "examples" / "mnist_flax" / "data")
-    folders = databases(source)
+    folders = databases(source) | photos()
     rivals = {"headrace": [sys.executable, "-m", "headrace.compat.dali"], "DALI": [dali_python()]}
     results = []
     for title, row, data, threads, unit, larger in TABLE:
-        if options.rows and row not in options.rows:
+        if (options.rows and row not in options.rows) or data not in folders:
             continue
         runs: dict[str, list[float]] = {name: [] for name in rivals}
         for _ in range(options.rounds):
