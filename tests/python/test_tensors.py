@@ -87,7 +87,7 @@ def test_ragged_batches():
     batch = TensorListCPU(RAGGED)
     assert not batch.is_dense_tensor() and batch.shape() == [(3,), (2,)]
     for call in (batch.as_array, batch.as_tensor, batch.__dlpack__):
-        with pytest.raises(RuntimeError, match="ragged"):
+        with pytest.raises(RuntimeError, match=r"ragged.*\(3,\) and \(2,\)"):
             call()
     assert np.asarray(batch.as_reshaped_tensor([5])).tolist() == [0, 1, 2, 0, 1]
     with pytest.raises(RuntimeError, match="elements"):

@@ -104,7 +104,12 @@ bool Batch::is_dense() const {
 
 Ref<Batch> Batch::dense() {
   if (is_dense()) return Ref<Batch>(this);
-  check(is_uniform(), "the batch is ragged: its samples have different shapes");
+  for (const Sample& sample : samples_) {
+    check(
+        sample.shape == samples_[0].shape,
+        "the batch is ragged: its samples have different shapes, {} and {} among them; resize, crop or pad them to one",
+        samples_[0].shape, sample.shape);
+  }
   auto copy = make_ref<Batch>(pool_, size());
   for (int i = 0; i < size(); ++i) {
     void* to = copy->claim(i, samples_[i]);
