@@ -49,6 +49,18 @@ def test_a_missing_file_is_named(tmp_path):
         read_all(lambda: fn.readers.file(files=["nowhere.jpg"], file_root=str(tmp_path)), 1, 1)
 
 
+def test_a_data_set_without_files_says_what_was_expected(tmp_path):
+    (tmp_path / "1.jpg").write_text("not in a folder of its class")
+    empty_list = tmp_path / "list.txt"
+    empty_list.write_text("")
+    for arguments, text in [
+        ({"file_root": str(tmp_path)}, "file_root: expected a folder for each class"),
+        ({"file_list": str(empty_list)}, r"file_list: .*list\.txt lists no files"),
+    ]:
+        with pytest.raises(RuntimeError, match=text):
+            read_all(lambda arguments=arguments: fn.readers.file(**arguments), 1, 1)
+
+
 def field(number, payload):
     """A protobuf field: an int is a varint, bytes are length-delimited."""
 

@@ -52,6 +52,17 @@ FileIndex make_index(const OpSpec& spec) {
   return list_labeled_folders(root, &folder_filter, file_filter);
 }
 
+void check_not_empty(const OpSpec& spec, const FileIndex& index) {
+  if (index.size() > 0) return;
+  check(!spec.has("files"), "{}: expected at least one", spec.about("files"));
+  if (spec.has("file_list")) {
+    fail(ErrorKind::kRuntime, "{}: {} lists no files", spec.about("file_list"), spec.get_string("file_list"));
+  }
+  fail(ErrorKind::kRuntime,
+       "{}: expected a folder for each class in {}, with files that file_filters match; found none",
+       spec.about("file_root"), get_root(spec));
+}
+
 // What relative names are relative to, with a slash at the end; or empty.
 std::string make_prefix(const OpSpec& spec) {
   std::string root = get_root(spec);
@@ -73,8 +84,7 @@ class FileReader final : public Reader {
       if (error.message().starts_with('[')) throw;
       fail(error.kind(), "[{}]: {}", spec.schema->name(), error.message());
     }
-    check(index_.size() > 0, "[{}]: no files found in {}; is file_filters right?", spec.schema->name(),
-          spec.has("file_list") ? spec.get_string("file_list") : prefix_);
+    check_not_empty(spec, index_);
     if (spec.get_bool("shuffle_after_epoch")) {
       check(!spec.get_bool("random_shuffle"), "{}: expected without random_shuffle", spec.about("shuffle_after_epoch"));
       check(!spec.get_bool("stick_to_shard"), "{}: expected without stick_to_shard", spec.about("shuffle_after_epoch"));
