@@ -22,7 +22,12 @@ class Callback:
 
     Attributes:
         number: by which the engine knows it.
+        is_joint: called for all pipelines of a group at once, on the thread that asks for batches.
+        spans_processes: the other processes of the program must call theirs as often.
     """
+
+    is_joint = False
+    spans_processes = False
 
     def __init__(self) -> None:
         self.number = next(_numbers)

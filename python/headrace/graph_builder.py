@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace import _core, types
+from headrace.callbacks import Callback
 from headrace.data_node import DataNode
 from headrace.external_source import NodeSource
 from headrace.operator_call import OperatorInstance, check_outside_branches
@@ -76,13 +77,13 @@ class GraphBuilder:
     Attributes:
         graph: the result.
         sources: the Python side of the external_source nodes, by name.
-        functions: operators that call functions of the program, as the user knows them.
+        functions: operators that call functions of the program: their names for the user, and what they call.
     """
 
     def __init__(self, pipeline_seed: int) -> None:
         self.graph = _core.Graph()
         self.sources: dict[str, NodeSource] = {}
-        self.functions: list[str] = []
+        self.functions: list[tuple[str, Callback]] = []
         self._seed = pipeline_seed
         self._numbers: dict[int, int] = {}
         self._ordinals: dict[str, int] = {}
@@ -106,7 +107,7 @@ class GraphBuilder:
         if instance.source is not None:
             self.sources[name] = instance.source
         if instance.callback is not None:
-            self.functions.append(instance.display_name)
+            self.functions.append((instance.display_name, instance.callback))
 
     def _seed_of(self, instance: OperatorInstance) -> int:
         if not instance.schema.is_random:

@@ -7,6 +7,7 @@ import collections
 import json
 import logging
 import os
+import threading
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,10 @@ logger = logging.getLogger("headrace")
 
 _CHECKPOINT_FORMAT = "headrace-checkpoint"
 _EXIT_PATIENCE = 1.0  # seconds that the program's end waits for a function of the program
+_TWO_THREADS = (
+    "two threads ask for batches at a time; with JAX functions over several devices in the graph that must be one "
+    "thread, the one that runs the program's other computations over them"
+)
 _open_groups: weakref.WeakSet[PipelineGroup] = weakref.WeakSet()
 
 
@@ -62,6 +67,10 @@ class PipelineGroup:
             if any(getattr(pipeline, what) != getattr(first, what) for pipeline in self.pipelines):
                 raise ValueError(f"PipelineGroup: the pipelines must agree in {what.lstrip('_')}")
         self.depth: int = first.prefetch_queue_depth
+        self.has_joint_operators = False
+        self._ahead = 0
+        self._out_of_step: Exception | None = None  # what kept this process from a computation of all processes
+        self._caller = threading.Lock()  # held while a thread asks for batches, if the operators need one
         self.restored = False
         # What happens when the iterations started so far have been taken: the end of data, or a source's exception.
         self._event: BaseException | None = None
@@ -89,8 +98,10 @@ class PipelineGroup:
             set_affinity=first.set_affinity,
             checkpoint=json.dumps(saved["executor"]) if saved else "",
         )
+        self.has_joint_operators = self._executor.has_joint_operators
         self._hooks = [pipeline for pipeline in self.pipelines if pipeline._overrides_iter_setup()]
         self._fed = [pipeline for pipeline in self.pipelines if pipeline._inputs]
+        self._ahead = self._iterations_ahead()
         if saved:
             self._restore(saved)
         self._delivered_position = self._source_positions()
@@ -131,11 +142,44 @@ class PipelineGroup:
     def prefetch(self) -> None:
         """Starts iterations until ``prefetch_queue_depth`` are under way, fewer when memory_limit is near."""
         executor = self.executor
+        if self.has_joint_operators:
+            self._prefetch_jointly(executor)
+            return
         under_way = executor.started - executor.delivered
         while self._event is None and under_way < self.depth and (under_way == 0 or executor.room_to_start):
             if not self._start(executor):
                 return
             under_way += 1
+
+    def _iterations_ahead(self) -> int:
+        """How many iterations are prepared beyond those whose joint operators were dispatched.
+
+        0 if that would call the program's functions or sources earlier than it may expect.
+        """
+        calls_program = any(pipeline._calls_functions_early() for pipeline in self.pipelines)
+        return 0 if not self.has_joint_operators or calls_program or self._hooks or self._fed else self.depth
+
+    def _prefetch_jointly(self, executor: _core.Executor) -> None:
+        """The same with operators over several devices: exactly ``prefetch_queue_depth`` iterations are dispatched.
+
+        What is dispatched depends on nothing but the number of calls, so that all processes agree: it waits for inputs,
+        and memory_limit is not looked at.
+        """
+        if not self._caller.acquire(blocking=False):
+            raise RuntimeError(_TWO_THREADS)
+        try:
+            if self._out_of_step is not None:
+                raise RuntimeError(
+                    "an earlier batch failed in this process but not in the others, so their computations no longer "
+                    f"match; make a new iterator in all processes. The first error was:\n{self._out_of_step}"
+                )
+            while self._event is None and executor.started - executor.delivered < self.depth + self._ahead:
+                if not self._start(executor):
+                    break
+            while executor.dispatched < min(executor.started, executor.delivered + self.depth):
+                executor.dispatch_joint()
+        finally:
+            self._caller.release()
 
     def take(self) -> list[tuple[TensorListCPU, ...]]:
         """Waits for the oldest iteration under way. Without one: the pending exception, StopIteration if none."""
@@ -144,7 +188,22 @@ class PipelineGroup:
             self._raise_event()
         if self._positions:
             self._delivered_position = self._positions.popleft()
-        return executor.take(TensorListCPU)
+        if not self.has_joint_operators:
+            return executor.take(TensorListCPU)
+        return self._take_jointly(executor)
+
+    def _take_jointly(self, executor: _core.Executor) -> list[tuple[TensorListCPU, ...]]:
+        delivered = executor.delivered
+        if not self._caller.acquire(blocking=False):
+            raise RuntimeError(_TWO_THREADS)
+        try:
+            return executor.take(TensorListCPU)
+        except Exception as error:
+            if executor.delivered > delivered and any(pipeline._spans_processes() for pipeline in self.pipelines):
+                self._out_of_step = error
+            raise
+        finally:
+            self._caller.release()
 
     def _raise_event(self) -> None:
         event = self._event

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from headrace import _core, graph_builder, operator_call
+from headrace.callbacks import Callback
 from headrace.conditionals import do_not_convert as do_not_convert
 from headrace.data_node import DataNode
 from headrace.external_source import NodeSource
@@ -67,7 +68,8 @@ class Pipeline(PipelineSettings):
         self._output_nodes: list[DataNode] | None = None
         self._graph: _core.Graph | None = None
         self._inputs = PipelineInputs({}, self._batch_size)
-        self._functions: list[str] = []
+        self._functions: list[tuple[str, Callback]] = []
+        self._row_shards: Any = None  # of the JAX iterator: how it cuts global batches
         self._group: PipelineGroup | None = None
         self._plan = 0
         self._built = False
@@ -166,6 +168,14 @@ class Pipeline(PipelineSettings):
         group.close()
         self._group = None
         self._built = False
+
+    def _calls_functions_early(self) -> bool:
+        """Functions of the program run when their inputs are ready, not when a batch is asked for."""
+        return any(not callback.is_joint for _, callback in self._functions)
+
+    def _spans_processes(self) -> bool:
+        """Some operator computes with those of other processes."""
+        return any(callback.spans_processes for _, callback in self._functions)
 
     def _overrides_iter_setup(self) -> bool:
         return type(self).iter_setup is not Pipeline.iter_setup
@@ -383,7 +393,9 @@ class Pipeline(PipelineSettings):
         """
         graph = json.loads(self._make_graph(define_graph).to_json())
         if self._functions:
-            raise RuntimeError(f"Could not serialize the operator: `{self._functions[0]}`: it calls a Python function")
+            raise RuntimeError(
+                f"Could not serialize the operator: `{self._functions[0][0]}`: it calls a Python function"
+            )
         text = json.dumps({"format": _FORMAT, "version": 1, "parameters": self._parameters(), "graph": graph}).encode()
         if filename is not None:
             with open(filename, "wb") as file:

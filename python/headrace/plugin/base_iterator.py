@@ -108,7 +108,7 @@ class BaseIterator:
         assert not self._reader_name or not last_batch_padded, (
             "When reader_name is provided, last_batch_padded should not be set"
         )
-        assert self._reader_name or size > 0 or len(self._pipes) == 1, (
+        assert self._reader_name or size > 0 or self._may_be_endless(), (
             "Negative size is supported only for a single pipeline"
         )
         assert len(set(self.output_map)) == len(self.output_map), (
@@ -117,6 +117,10 @@ class BaseIterator:
         assert len({pipe.max_batch_size for pipe in self._pipes}) == 1, (
             f"All pipelines should have the same batch size set, got {[pipe.max_batch_size for pipe in self._pipes]}"
         )
+
+    def _may_be_endless(self) -> bool:
+        """The iterator needs neither ``size`` nor ``reader_name``."""
+        return len(self._pipes) == 1
 
     def _choose_mask(self, mask_name: str | None, exact_epochs: bool) -> str:
         if mask_name is None:

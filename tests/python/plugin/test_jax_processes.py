@@ -1,49 +1,22 @@
 """Two processes of two devices each: global arrays, and which shards each process reads."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import free_port, run_together
 
 pytest.importorskip("jax")
 
 FOLDER = Path(__file__).parent
-PACKAGE = Path(__file__).resolve().parents[3] / "python"
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("localhost", 0))
-        return listener.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
 def results():
-    port = str(free_port())
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(FOLDER / "process_program.py"), str(number), port],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for number in range(2)
-    ]
-    try:
-        outputs = [process.communicate(timeout=100) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    for process, (_, errors) in zip(processes, outputs, strict=True):
-        assert process.returncode == 0, errors
-    return [json.loads(out.splitlines()[-1]) for out, _ in outputs]
+    port = free_port()
+    outputs = run_together([FOLDER / "process_program.py", number, port] for number in range(2))
+    return [json.loads(out.splitlines()[-1]) for out in outputs]
 
 
 CALLS = {

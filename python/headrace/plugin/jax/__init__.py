@@ -10,5 +10,7 @@ __all__ = ["DALIGenericIterator", "DALIGenericPeekableIterator", "data_iterator"
 
 def __getattr__(name: str) -> Any:
     if name == "fn":
-        raise NotImplementedError("headrace has no plugin.jax.fn yet: jax_function is not available")
+        import importlib
+
+        return importlib.import_module("headrace.plugin.jax.fn")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -65,7 +65,12 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
             return self._peeked
 
     def peek_async(self) -> concurrent.futures.Future[dict[str, jax.Array]]:
-        """peek() on another thread."""
+        """peek() on another thread. RuntimeError with JAX functions over several devices in the graph."""
+        if self._group.has_joint_operators:
+            raise RuntimeError(
+                "peek_async: the pipelines call JAX functions over several devices, which must be called on the thread "
+                "that runs the program's other computations; use peek()"
+            )
         if self._thread is None:
             self._thread = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="headrace-peek")
         return self._thread.submit(self.peek)

@@ -71,8 +71,11 @@ class DALIGenericIterator(BaseIterator):
             "JAX iterator does not support partial last batch policy."
         )
         _check_layout(sharding, devices, pmap_compatible)
+        self._is_global = sharding is not None or devices is not None
         if sharding is not None:
-            sharding_list(sharding, output_map)
+            shards = row_shards(sharding_list(sharding, output_map))
+            for pipeline in [pipelines] if isinstance(pipelines, Pipeline) else pipelines:
+                pipeline._row_shards = shards
         super().__init__(
             pipelines,
             output_map,
@@ -89,6 +92,9 @@ class DALIGenericIterator(BaseIterator):
         self._places = self._choose_places(sharding, devices, pmap_compatible)
         self._place_mask = self._places[-1][1]
         self._pace = Pace() if needs_pace(_devices_of(sharding, devices)) else None
+
+    def _may_be_endless(self) -> bool:
+        return self._is_global or super()._may_be_endless()  # the pipelines of one global batch end together
 
     def _choose_places(
         self, sharding: Shardings | None, devices: Sequence[jax.Device] | None, pmap_compatible: bool | None

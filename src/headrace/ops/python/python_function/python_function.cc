@@ -17,7 +17,7 @@ Schema function_schema(std::string name, std::string doc, bool by_batch) {
       .variadic_input("inputs", 0, 256, {.doc = "What the function gets, one argument each."})
       .side_effects()
       .outputs_from_arg(0, "num_outputs")
-      .required_arg("function", ArgType::kInt, "Number of the function, given by the package.")
+      .required_arg("function", ArgType::kInt, "The function to call; the engine knows it by a number.")
       .arg("num_outputs", ArgType::kInt, 1, "How many outputs the function returns; 0: it is called for its effect.")
       .arg("output_layouts", ArgType::kLayoutList, {}, "Layouts of the outputs; one for all, or a list.")
       .arg("batch_processing", ArgType::kBool, by_batch,
