@@ -174,8 +174,8 @@ class BaseIterator:
 
     @property
     def size(self) -> int:
-        """Samples of an epoch: with ``reader_name`` of one shard, rounded up to whole batches unless the policy is DROP,
-        as DALI counts; else as given; -1 if unknown."""
+        """Samples of an epoch, as DALI counts: with ``reader_name`` those of one shard, rounded up to whole batches
+        unless the policy is DROP; else as given; -1 if unknown."""
         return self._counter.size
 
     def __len__(self) -> int:
