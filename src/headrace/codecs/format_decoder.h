@@ -33,6 +33,12 @@ void check_plausible_size(std::string_view format, int64_t width, int64_t height
 
 ImageHeader read_jpeg_header(std::span<const uint8_t> bytes);
 std::unique_ptr<FormatDecoder> make_jpeg_decoder();
+
+// Who decodes the JPEG files that both can: libjpeg-turbo, or codecs/jpeg with libjpeg-turbo for all others. Same
+// pixels.
+enum class JpegBackend : uint8_t { kTurbo, kOwn };
+std::unique_ptr<FormatDecoder> make_jpeg_decoder(JpegBackend backend);
+
 ImageHeader read_png_header(std::span<const uint8_t> bytes);
 std::unique_ptr<FormatDecoder> make_png_decoder();
 ImageHeader read_bmp_header(std::span<const uint8_t> bytes);

@@ -1,10 +1,12 @@
 // JPEG decoder over libjpeg-turbo: bit-equal to its defaults (accurate integer DCT, fancy upsampling).
 //
-// Note [longjmp]: libjpeg leaves on an error by longjmp to JpegDecoder::run. Between the two are only C frames and the
+// Note [longjmp]: libjpeg leaves on an error by longjmp to TurboDecoder::run. Between the two are only C frames and the
 // callbacks below; none of them, nor run itself, holds an object with a destructor.
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include <jpeglib.h>
@@ -12,6 +14,7 @@
 #include <jerror.h>
 
 #include "codecs/format_decoder.h"
+#include "codecs/jpeg/decoder.h"
 #include "codecs/jpeg_lossless.h"
 #include "codecs/jpeg_memory.h"
 #include "codecs/pixel_convert.h"
@@ -91,9 +94,9 @@ bool is_unsupported(int code) {
          code == JERR_CONVERSION_NOTIMPL || code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL;
 }
 
-class JpegDecoder final : public FormatDecoder {
+class TurboDecoder final : public FormatDecoder {
  public:
-  JpegDecoder() {
+  TurboDecoder() {
     cinfo_.err = jpeg_std_error(&error_.base);
     error_.base.error_exit = leave_with_error;
     error_.base.emit_message = on_message;
@@ -110,7 +113,7 @@ class JpegDecoder final : public FormatDecoder {
     progress_.progress_monitor = limit_scans;
     cinfo_.progress = &progress_;
   }
-  ~JpegDecoder() override { jpeg_destroy_decompress(&cinfo_); }
+  ~TurboDecoder() override { jpeg_destroy_decompress(&cinfo_); }
 
   void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options,
               RowSink& sink) override {
@@ -237,8 +240,37 @@ class JpegDecoder final : public FormatDecoder {
   std::vector<uint16_t> lossless_planes_;
 };
 
+// Our own decoder where it can, libjpeg-turbo for the rest: other kinds of JPEG, and whatever may be damaged.
+class OwnDecoder final : public FormatDecoder {
+ public:
+  void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options,
+              RowSink& sink) override {
+    if (!options.use_fast_idct && own_.decode(bytes, header, options, sink)) return;
+    turbo_.decode(bytes, header, options, sink);
+  }
+
+ private:
+  jpeg::Decoder own_;
+  TurboDecoder turbo_;
+};
+
+JpegBackend backend_from_environment() {
+  const char* value = std::getenv("HEADRACE_JPEG");
+  const std::string_view name = value ? value : "turbo";
+  check(name == "turbo" || name == "own", "HEADRACE_JPEG: expected turbo or own, got {}", name);
+  return name == "own" ? JpegBackend::kOwn : JpegBackend::kTurbo;
+}
+
 }  // namespace
 
-std::unique_ptr<FormatDecoder> make_jpeg_decoder() { return std::make_unique<JpegDecoder>(); }
+std::unique_ptr<FormatDecoder> make_jpeg_decoder(JpegBackend backend) {
+  if (backend == JpegBackend::kOwn) return std::make_unique<OwnDecoder>();
+  return std::make_unique<TurboDecoder>();
+}
+
+std::unique_ptr<FormatDecoder> make_jpeg_decoder() {
+  static const JpegBackend backend = backend_from_environment();
+  return make_jpeg_decoder(backend);
+}
 
 }  // namespace headrace

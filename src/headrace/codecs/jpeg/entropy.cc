@@ -1,0 +1,207 @@
+// Decoding the Huffman-coded blocks of a scan. Compiled per target for the shifts of BMI2, not for vectors.
+#include "codecs/jpeg/entropy.h"
+
+#include <bit>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
+#define HWY_TARGET_INCLUDE "codecs/jpeg/entropy.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headrace::jpeg {
+namespace HWY_NAMESPACE {
+
+constexpr unsigned kBlockSize = 64;
+constexpr unsigned kBadBlock = kBlockSize + 1;
+
+// Offset in a group of the coefficient before the k-th, as AcTable counts; from 65 on the room behind the group.
+constexpr std::array<uint16_t, 256> make_places(const std::array<uint8_t, 64>& zigzag) {
+  std::array<uint16_t, 256> places{};
+  for (size_t k = 0; k < places.size(); ++k) {
+    const bool inside = k >= 1 && k <= 64;
+    const int at = inside ? zigzag[k - 1] : 0;
+    places[k] = static_cast<uint16_t>(inside ? at / 8 * kGroupRow + at % 8 : 8 * kGroupRow);
+  }
+  return places;
+}
+
+HWY_INLINE void refill(EntropyState& s) {
+  uint64_t word;
+  std::memcpy(&word, s.next, sizeof word);
+  if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+  s.buffer |= word >> s.count;
+  s.next += (63 - s.count) >> 3;
+  s.count |= 56;
+}
+
+HWY_INLINE void consume(EntropyState& s, unsigned bits) {
+  s.buffer <<= bits & 63;
+  s.count -= static_cast<int>(bits);
+}
+
+// Reads the value behind a code (T.81, F.2.2.1); size 1..15.
+HWY_INLINE int take_value(EntropyState& s, unsigned size) {
+  const auto bits = static_cast<int>(s.buffer >> (64 - size));
+  const int negative = static_cast<int>(~s.buffer >> 63);
+  consume(s, size);
+  return bits - (-negative & ((1 << size) - 1));
+}
+
+// The DC difference; false if the bits are no code.
+HWY_INLINE bool decode_dc(EntropyState& s, const DcTable& table, int& difference) {
+  refill(s);
+  const uint32_t entry = table.fast[s.buffer >> (64 - kLookBits)];
+  if (entry != 0) {
+    difference = static_cast<int32_t>(entry) >> 16;
+    consume(s, entry & 0xff);
+    return true;
+  }
+  const Symbol symbol = table.codes.find(static_cast<uint32_t>(s.buffer >> 48));
+  if (symbol.length == 0) return false;
+  consume(s, symbol.length);
+  difference = symbol.value == 0 ? 0 : take_value(s, symbol.value);
+  return true;
+}
+
+// One symbol by its code alone. Returns the number of the next coefficient; `value` belongs to the one before it.
+HWY_INLINE unsigned step(EntropyState& s, const AcTable& table, Symbol symbol, unsigned k, int& value) {
+  refill(s);
+  if (symbol.length == 0) symbol = table.codes.find(static_cast<uint32_t>(s.buffer >> 48));
+  if (symbol.length == 0) return kBadBlock;
+  const unsigned size = symbol.value & 15u;
+  const unsigned run = symbol.value >> 4;
+  consume(s, symbol.length);
+  value = size == 0 ? 0 : take_value(s, size);
+  return k + (size == 0 && run != 15 ? kEndAdvance : run + 1);
+}
+
+// Decodes the AC coefficients into `block`; returns where it ends, as kEndAdvance says.
+HWY_INLINE unsigned decode_ac(EntropyState& s, const AcTable& table, const uint16_t* places, int16_t* block) {
+  unsigned k = 1;
+  while (true) {
+    refill(s);
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t entry = table.fast[s.buffer >> (64 - kLookBits)];
+      const auto advance = static_cast<unsigned>(entry >> 16 & 0xff);
+      if (advance == 0) [[unlikely]] {
+        int value = 0;
+        const Symbol symbol{static_cast<uint8_t>(entry >> 32), static_cast<uint8_t>(entry >> 8)};
+        k = step(s, table, symbol, k, value);
+        block[places[k]] = static_cast<int16_t>(value);
+        if (k >= kBlockSize) return k;
+        break;
+      }
+      const unsigned first = k + static_cast<unsigned>(entry >> 24 & 0xff);
+      k += advance;
+      block[places[first]] = static_cast<int16_t>(entry >> 32);
+      block[places[k]] = static_cast<int16_t>(entry >> 48);
+      if (k >= kBlockSize) {
+        const bool one = first >= kBlockSize;  // the second symbol is already the next block's
+        consume(s, static_cast<unsigned>(one ? entry >> 8 : entry) & 0xff);
+        return one ? first : k;
+      }
+      consume(s, static_cast<unsigned>(entry) & 0xff);
+    }
+  }
+}
+
+HWY_INLINE unsigned skip_ac(EntropyState& s, const AcTable& table, const uint32_t* skip) {
+  unsigned k = 1;
+  while (true) {
+    refill(s);
+    for (int i = 0; i < 2; ++i) {
+      const uint32_t entry = skip[s.buffer >> (64 - kSkipBits)];
+      const unsigned next = k + (entry >> 8);
+      const bool inside = next < kBlockSize;
+      const bool ended = next == kBlockSize || next - kEndAdvance < kBlockSize;
+      if (entry == 0 || !(inside || ended)) [[unlikely]] {
+        int value;
+        k = step(s, table, {}, k, value);
+        if (k >= kBlockSize) return k;
+        break;
+      }
+      consume(s, entry & 0xff);
+      k = next;
+      if (ended) return k;
+    }
+  }
+}
+
+HWY_INLINE bool is_bad(unsigned k) { return k > kBlockSize && k < kEndAdvance; }
+
+HWY_INLINE bool is_bad_dc(int value) { return value != static_cast<int16_t>(value); }
+
+HWY_INLINE bool skip_block(EntropyState& s, const BlockPlan& block) {
+  int difference = 0;
+  if (!decode_dc(s, *block.dc, difference)) return false;
+  int& dc = s.dc[static_cast<size_t>(block.component)];
+  dc += difference;
+  return !is_bad(skip_ac(s, *block.ac, block.ac->skip().data())) && !is_bad_dc(dc);
+}
+
+bool decode(EntropyState& state, const McuPlan& plan, const uint8_t* end, int first, int count,
+            const CoefficientRun* runs) {
+  static constexpr std::array<uint16_t, 256> kPlaces = make_places(kZigzag);
+  EntropyState s = state;
+  for (int i = first; i < first + count; ++i) {
+    for (int b = 0; b < plan.blocks; ++b) {
+      const BlockPlan& block = plan.block[static_cast<size_t>(b)];
+      const CoefficientRun& run = runs[block.component];
+      if (!run.groups) {
+        if (!skip_block(s, block)) return false;
+        continue;
+      }
+      int difference = 0;
+      if (!decode_dc(s, *block.dc, difference)) return false;
+      int& dc = s.dc[static_cast<size_t>(block.component)];
+      dc += difference;
+      const int x = i * block.blocks_across + block.x;
+      const int group = block.y * run.groups_per_row + x / kGroupBlocks;
+      int16_t* coefficients = run.groups + static_cast<ptrdiff_t>(group) * kGroupSize + x % kGroupBlocks * 8;
+      coefficients[0] = static_cast<int16_t>(dc);
+      const unsigned k = decode_ac(s, *block.ac, kPlaces.data(), coefficients);
+      run.busy[group] |= k != 1 + kEndAdvance;
+      if (is_bad(k) || is_bad_dc(dc)) return false;
+    }
+    if (s.position() > end) return false;
+  }
+  state = s;
+  return true;
+}
+
+bool skip(EntropyState& state, const McuPlan& plan, const uint8_t* end, int count) {
+  EntropyState s = state;
+  for (int i = 0; i < count; ++i) {
+    for (int b = 0; b < plan.blocks; ++b) {
+      if (!skip_block(s, plan.block[static_cast<size_t>(b)])) return false;
+    }
+    if (s.position() > end) return false;
+  }
+  state = s;
+  return true;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headrace::jpeg
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headrace::jpeg {
+
+HWY_EXPORT(decode);
+HWY_EXPORT(skip);
+
+bool decode_mcus(EntropyState& state, const McuPlan& plan, const uint8_t* end, int first, int count,
+                 const std::array<CoefficientRun, 3>& runs) {
+  return HWY_DYNAMIC_DISPATCH(decode)(state, plan, end, first, count, runs.data());
+}
+
+bool skip_mcus(EntropyState& state, const McuPlan& plan, const uint8_t* end, int count) {
+  return HWY_DYNAMIC_DISPATCH(skip)(state, plan, end, count);
+}
+
+}  // namespace headrace::jpeg
+#endif
