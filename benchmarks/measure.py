@@ -2,7 +2,7 @@
 
 python measure.py ROW FOLDER THREADS SECONDS
 
-FOLDER holds an LMDB of MNIST, or folders of photos for the rows that begin with "photos".
+The rows "bare_..." need simplejpeg instead of DALI. FOLDER holds an LMDB of MNIST, or folders of photos for the rows that begin with "photos".
 """
 
 import json
@@ -160,9 +160,42 @@ def jax_next(folder, threads, seconds):
     return 1e6 * spent / count
 
 
+def _rate(decode, files, seconds):
+    """Files per second of decode(bytes), over and over."""
+    done, begin = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - begin) < seconds:
+        for file in files:
+            decode(file)
+        done += len(files)
+    return done / elapsed
+
+
+def bare_mnist(folder, threads, seconds):
+    """Images per second of simplejpeg (libjpeg-turbo) alone, from memory: the digits of the LMDB."""
+    import lmdb
+    import simplejpeg
+
+    with lmdb.open(folder, readonly=True, lock=False) as database, database.begin() as transaction:
+        records = [record for _, (_, record) in zip(range(2000), transaction.cursor(), strict=False)]
+    files = [record[record.index(b"\xff\xd8\xff") : record.rindex(b"\xff\xd9") + 2] for record in records]
+    return _rate(lambda file: simplejpeg.decode_jpeg(file, colorspace="GRAY"), files, seconds)
+
+
+def bare_photos(folder, threads, seconds):
+    """Images per second of simplejpeg (libjpeg-turbo) alone, from memory: whole photos to RGB."""
+    import pathlib
+
+    import simplejpeg
+
+    files = [path.read_bytes() for path in sorted(pathlib.Path(folder).rglob("*")) if path.is_file()]
+    return _rate(simplejpeg.decode_jpeg, [file for file in files if file[:3] == b"\xff\xd8\xff"], seconds)
+
+
 ROWS = {
     row.__name__: row
     for row in (
+        bare_mnist,
+        bare_photos,
         mnist,
         trivial_batch,
         trivial_sample,

@@ -1,13 +1,16 @@
-"""`make bench`: headrace beside DALI, the same script on the same cores, alternating; writes benchmarks/README.md.
+"""`make bench`: headrace beside DALI, the same script on the same cores, alternating; writes the READMEs' tables.
 
-DALI comes from PyPI into a virtual environment of its own (build/dali). Every figure is the median of ROUNDS runs, each
-a process of its own; the ratio is the median of the ratios of neighbouring runs, so that it holds on a noisy machine.
+DALI comes from PyPI into a virtual environment of its own (build/dali), and with it simplejpeg, whose bare decoding of
+the same files with libjpeg-turbo is the bound of what a pipeline on that decoder can reach. Every figure is the median
+of ROUNDS runs, each a process of its own; the ratio is the median of the ratios of neighbouring runs, so that it holds
+on a noisy machine.
 
 MNIST_DIR: MNIST's files, default examples/mnist_flax/data. PHOTOS_DIR: a folder with the folders imagenet_sample and
 dali_extra_1280, each with a folder of JPEG files for each class; rows without their photos are left out.
 """
 
 import argparse
+import datetime
 import json
 import os
 import platform
@@ -20,8 +23,26 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 DALI_VENV = ROOT / "build" / "dali"
-DALI_PACKAGES = ["nvidia-dali-cuda130", "numpy", "jax", "flax"]
+DALI_PACKAGES = ["nvidia-dali-cuda130", "numpy", "jax", "flax", "simplejpeg", "lmdb"]
 ROUNDS = 5
+LOAD = os.getloadavg()[0]
+BEGIN_TABLE = "<!-- speed table: written by benchmarks/run.py -->"
+END_TABLE = "<!-- end of speed table -->"
+README_ROWS = {
+    "MNIST, JPEG, batch 50, one thread",
+    "MNIST, PNG, batch 50, one thread",
+    "photos, training, one thread",
+    "photos, evaluation, one thread",
+    "import to first batch",
+}
+
+# What the decoder alone does, by row.
+BOUNDS = {
+    "mnist": "bare_mnist",
+    "photos_train": "bare_photos",
+    "photos_eval": "bare_photos",
+    "photos_decode": "bare_photos",
+}
 
 # (title, row of measure.py, part of the data, threads, unit, larger is better)
 TABLE = [
@@ -100,41 +121,70 @@ def cpu_name() -> str:
     return platform.processor()
 
 
-def figure(value: float) -> str:
+def figure(value: float | None) -> str:
+    """A number with the digits that mean something; a dash for none."""
+    if value is None:
+        return "-"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def measure_row(row: str, folder: Path, threads: int, larger: bool, options: argparse.Namespace) -> dict:
+    """headrace, DALI and the bound in turn, `options.rounds` times: medians, and the median of the ratios."""
+    commands = {"headrace": ([sys.executable, "-m", "headrace.compat.dali"], row), "DALI": ([dali_python()], row)}
+    if row in BOUNDS and threads == 1 and not folder.name.endswith("png"):
+        commands["bound"] = ([dali_python()], BOUNDS[row])
+    runs: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(options.rounds):
+        for name, (command, what) in commands.items():
+            runs[name].append(measure(command, what, folder, threads, options.seconds))
+    ratios = [a / b if larger else b / a for a, b in zip(runs["headrace"], runs["DALI"], strict=True)]
+    medians = {name: statistics.median(values) for name, values in runs.items()}
+    return {"bound": None, **medians, "ratio": statistics.median(ratios)}
+
+
+def table(results: list[dict]) -> str:
+    """The results as Markdown."""
+    lines = ["| | headrace | DALI 2.4 | bare libjpeg-turbo | unit | headrace : DALI |", "|---|---|---|---|---|---|"]
+    for entry in results:
+        figures = " | ".join(figure(entry[name]) for name in ("headrace", "DALI", "bound"))
+        lines.append(f"| {entry['title']} | {figures} | {entry['unit']} | {entry['ratio']:.2f} x |")
+    return "\n".join(lines) + "\n"
+
+
+def replace_table(path: Path, text: str) -> None:
+    """Puts the text between the two comments that mark the table in a Markdown file."""
+    page = path.read_text()
+    head, _, rest = page.partition(BEGIN_TABLE)
+    _, _, tail = rest.partition(END_TABLE)
+    path.write_text(f"{head}{BEGIN_TABLE}\n{text}{END_TABLE}{tail}")
+
+
 def main() -> None:
-    """Measures all rows and writes the table."""
+    """Measures all rows and writes the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--rows", nargs="*", help="only rows of these names")
-    parser.add_argument("--output", type=Path, default=HERE / "results.json")
+    parser.add_argument("--rows", nargs="*", help="only rows of these names; the tables are left alone")
     options = parser.parse_args()
     source = Path(os.environ.get("MNIST_DIR") or ROOT / "examples" / "mnist_flax" / "data")
     folders = databases(source) | photos()
-    rivals = {"headrace": [sys.executable, "-m", "headrace.compat.dali"], "DALI": [dali_python()]}
     results = []
     for title, row, data, threads, unit, larger in TABLE:
         if (options.rows and row not in options.rows) or data not in folders:
             continue
-        runs: dict[str, list[float]] = {name: [] for name in rivals}
-        for _ in range(options.rounds):
-            for name, command in rivals.items():
-                runs[name].append(measure(command, row, folders[data], threads, options.seconds))
-        ratios = [a / b if larger else b / a for a, b in zip(runs["headrace"], runs["DALI"], strict=True)]
-        entry = {"title": title, "unit": unit, "ratio": statistics.median(ratios)} | {
-            name: statistics.median(values) for name, values in runs.items()
-        }
+        entry = {"title": title, "unit": unit, **measure_row(row, folders[data], threads, larger, options)}
         results.append(entry)
-        print(
-            f"{title:<45} {figure(entry['headrace']):>10} {figure(entry['DALI']):>10} {unit:<10} {entry['ratio']:.2f} x"
-        )
-    machine = f"{cpu_name()}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
-    options.output.write_text(
-        json.dumps({"machine": machine, "rounds": options.rounds, "rows": results}, indent=1) + "\n"
+        figures = " ".join(f"{figure(entry[name]):>10}" for name in ("headrace", "DALI", "bound"))
+        print(f"{title:<45} {figures} {unit:<10} {entry['ratio']:.2f} x", flush=True)
+    if options.rows:
+        return
+    machine = (
+        f"{cpu_name()}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.machine()}, Python "
+        f"{platform.python_version()}, {datetime.date.today()}, medians of {options.rounds} runs; load average before: "
+        f"{LOAD:.1f}.\n\n"
     )
+    replace_table(HERE / "README.md", machine + table(results))
+    replace_table(ROOT / "README.md", table([entry for entry in results if entry["title"] in README_ROWS]))
 
 
 if __name__ == "__main__":
