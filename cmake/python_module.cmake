@@ -1,4 +1,15 @@
 # headrace._core: the nanobind module made of python/bindings/*.cc, next to the package in a development build.
+
+# With another interpreter than the cache's, FindPython fails the first time, and nanobind's folder stays the old one.
+if(NOT SKBUILD AND NOT "${HEADRACE_PYTHON}" STREQUAL "${Python_EXECUTABLE}")
+  get_cmake_property(cached CACHE_VARIABLES)
+  list(FILTER cached INCLUDE REGEX "^(_Python_.*|nanobind_DIR)$")
+  foreach(name IN LISTS cached)
+    unset(${name} CACHE)
+  endforeach()
+endif()
+set(HEADRACE_PYTHON "${Python_EXECUTABLE}" CACHE INTERNAL "The interpreter that the cache belongs to")
+
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
 execute_process(
   COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
