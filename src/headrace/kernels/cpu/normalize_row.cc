@@ -205,13 +205,54 @@ void channel_row(const NormalizeRow& row, const In* in, Out* out, float mean_val
   }
 }
 
+// A vector of kBytes. Its type is a parameter so that the first branch is left alone where it has no meaning.
+template <typename Out, typename Bytes>
+HWY_INLINE void normalize_bytes(Bytes bytes, FloatVec mean, FloatVec factor, FloatVec shift, Out* out) {
+  if constexpr (hn::MaxLanes(kFloat) == hn::MaxLanes(kBytes)) {
+    store_float(normalize(hn::ConvertTo(kFloat, hn::PromoteTo(kInt, bytes)), mean, factor, shift), out);
+  } else {
+    HWY_ALIGN uint8_t part[hn::MaxLanes(kBytes)];
+    hn::Store(bytes, kBytes, part);
+    for (size_t i = 0; i < hn::Lanes(kBytes); i += hn::Lanes(kFloat)) {
+      store_float(normalize(load_float(part + i), mean, factor, shift), out + i);
+    }
+  }
+}
+
+// Interleaved RGB bytes to three planes, as many pixels as are whole vectors. Returns their number.
+template <typename Out> int64_t split_to_planes(const NormalizeRow& row) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(kBytes));
+  const bool mirrored = row.in_pixel < 0;
+  const ByteVec turn = reversed_bytes();
+  const FloatVec shift = hn::Set(kFloat, row.shift);
+  FloatVec mean[3], factor[3];
+  for (int c = 0; c < 3; ++c) {
+    mean[c] = hn::Set(kFloat, row.mean[c]);
+    factor[c] = hn::Set(kFloat, row.factor[c]);
+  }
+  const uint8_t* in = static_cast<const uint8_t*>(row.in);
+  Out* out = static_cast<Out*>(row.out);
+  int64_t x = 0;
+  for (; x + lanes <= row.pixels; x += lanes) {
+    ByteVec planes[3];
+    const uint8_t* from = mirrored ? in - 3 * (x + lanes - 1) : in + 3 * x;
+    hn::LoadInterleaved3(kBytes, from, planes[0], planes[1], planes[2]);
+    for (int c = 0; c < 3; ++c) {
+      const ByteVec plane = mirrored ? hn::TableLookupBytes(planes[c], turn) : planes[c];
+      normalize_bytes(plane, mean[c], factor[c], shift, out + c * row.out_channel + x);
+    }
+  }
+  return x;
+}
+
 // Interleaved RGB bytes to anything else, mostly planes.
 template <typename Out> void split_row(const NormalizeRow& row) {
   uint8_t mirrored[3 * kChunk];
   uint8_t planes[3 * kChunk];
   NormalizeRow part = row;
   part.in_pixel = 1;
-  for (int64_t x = 0; x < row.pixels; x += kChunk) {
+  const int64_t done = row.out_pixel == 1 ? split_to_planes<Out>(row) : 0;
+  for (int64_t x = done; x < row.pixels; x += kChunk) {
     part.pixels = std::min(kChunk, row.pixels - x);
     const uint8_t* from = static_cast<const uint8_t*>(row.in) + x * row.in_pixel;
     if (row.in_pixel < 0) {

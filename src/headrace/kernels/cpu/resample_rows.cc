@@ -54,6 +54,10 @@ void blend_rows(const void* const* rows, const float* weights, int64_t taps, flo
   int64_t j = 0;
   for (; j + 4 * lanes <= n; j += 4 * lanes) blend_block<4, In>(rows, weights, taps, out, j);
   for (; j + lanes <= n; j += lanes) blend_block<1, In>(rows, weights, taps, out, j);
+  if (j < n && n >= lanes) {  // the last vector overlaps the one before
+    blend_block<1, In>(rows, weights, taps, out, n - lanes);
+    return;
+  }
   for (; j < n; ++j) {
     float sum = weights[0] * static_cast<float>(static_cast<const In*>(rows[0])[j]);
     for (int64_t k = 1; k < taps; ++k) sum += weights[k] * static_cast<float>(static_cast<const In*>(rows[k])[j]);
