@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/convert.h"
+#include "hwy/targets.h"
 
 namespace headrace {
 namespace {
@@ -74,13 +75,19 @@ template <typename In> void check_outputs() {
   check_type_pair<In, int8_t>();
 }
 
-TEST(NormalizeRow, EqualsScalarLoop) {
-  check_outputs<uint8_t>();
-  check_outputs<uint16_t>();
-  check_outputs<int16_t>();
-  check_outputs<int32_t>();
-  check_outputs<Float16>();
-  check_outputs<float>();
+TEST(NormalizeRow, EqualsTheScalarLoopOnEveryTarget) {
+  for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
+    hwy::SetSupportedTargetsForTest(targets & -targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    check_outputs<uint8_t>();
+    check_outputs<uint16_t>();
+    check_outputs<int16_t>();
+    check_outputs<int32_t>();
+    check_outputs<Float16>();
+    check_outputs<float>();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST(NormalizeRow, RoundsHalfAwayAndClamps) {
