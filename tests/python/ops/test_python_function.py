@@ -428,7 +428,10 @@ def test_everything_goes_with_the_pipeline(cyclic):
     batch = pipe.run()[0]
     gone = weakref.ref(function)
     del pipe, function
-    gc.collect()
+    deadline = time.monotonic() + 10
+    while gone() is not None and time.monotonic() < deadline:  # a call that is under way holds it
+        gc.collect()
+        time.sleep(0.01)
     assert gone() is None
     np.testing.assert_array_equal(batch.as_array(), np.stack(images(0)) + 1)
 
@@ -455,6 +458,7 @@ def test_results_are_dropped_when_the_batch_is():
     del pipe
     gc.collect()
     pipeline(lambda x: x).run()  # what died on the engine's threads is dropped by the next call
+    gc.collect()
     assert len(alive) == 0
 
 

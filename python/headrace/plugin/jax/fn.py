@@ -46,8 +46,8 @@ def jax_function(
             input of the same number keeps that one's layout.
         sharding: the function gets global arrays over all processes, cut like this. Over several devices it may use
             collectives; it is then called on the thread that asks for batches, in an order that depends on nothing but
-            the number of batches asked for, so that all processes agree. Without it the function gets the batch of one
-            pipeline on one device and runs on a thread of its own.
+            the number of batches asked for, so that all processes agree; they must ask for equally many. Without it
+            the function gets the batch of one pipeline on one device and runs on a thread of its own.
         device: ``"cpu"`` or ``"gpu"``: of the node.
         preserve: call the function even if nobody uses its outputs.
 
