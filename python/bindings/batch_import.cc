@@ -93,6 +93,7 @@ Ref<Batch> from_batch(const Ref<Batch>& source, const Layout& layout, bool copy,
   std::vector<Sample> samples;
   for (int i = 0; i < source->size(); ++i) {
     samples.push_back((*source)[i]);
+    samples.back().source = Source();  // belongs to the pipeline that made the batch, which its user may outlive
     if (!layout.empty()) samples.back().layout = layout;
   }
   check_value(layout.empty() || samples.empty() || layout.ndim() == source->ndim(),
