@@ -368,12 +368,16 @@ void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
   PlanRun& first = *works[0]->run;
   const PlanNode& node = first.plan->nodes()[segment_of(*works[0]).nodes[0]];
   const auto begin = Clock::now();
+  const auto fail_all = [&](ErrorKind kind, const std::string& message) {
+    for (SegmentWork* work : works) fail_run(*work->run, 0, Error(kind, node_error_message(*node.node, message)));
+  };
   try {
     node.batch_op().dispatch(contexts);
     for (size_t i = 0; i < works.size(); ++i) works[i]->dispatched = std::move(contexts[i].dispatched);
   } catch (const Error& error) {
-    const Error named(error.kind(), node_error_message(*node.node, error.message()));
-    for (SegmentWork* work : works) fail_run(*work->run, 0, named);
+    fail_all(error.kind(), error.message());
+  } catch (const std::exception& error) {
+    fail_all(ErrorKind::kRuntime, error.what());
   }
   if (trace_.on()) trace_.record("caller", node.node->name, begin, first.iteration->number);
 }
