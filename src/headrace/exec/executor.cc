@@ -234,7 +234,13 @@ int64_t Executor::delivered() const { return impl_->delivered; }
 bool Executor::room_to_start() const {
   const Impl& impl = *impl_;
   if (impl.options.memory_limit == 0 || impl.window.empty()) return true;
-  return impl.pool->bytes_in_use() + impl.iteration_bytes <= impl.options.memory_limit;
+  if (impl.iteration_bytes == 0) return false;  // nothing is known yet
+  // Unfinished iterations may not have taken their memory yet.
+  size_t to_come = 1;
+  for (const Iteration& iteration : impl.window) {
+    to_come += impl.scheduler->wait(iteration, std::chrono::milliseconds(0)) ? 0 : 1;
+  }
+  return impl.pool->bytes_in_use() + to_come * impl.iteration_bytes <= impl.options.memory_limit;
 }
 
 bool Executor::wait(std::chrono::milliseconds timeout) {
@@ -266,7 +272,7 @@ void Executor::Impl::learn(const PlanRun& run) {
       if (!segment.is_batch) expect_ragged[run.number][value] = !batch->is_dense();
     }
   }
-  iteration_bytes = std::max(iteration_bytes, bytes);
+  iteration_bytes = std::max(iteration_bytes, bytes + bytes / 4);  // the pool rounds up by at most a quarter
 }
 
 IterationOutputs Executor::take() {
