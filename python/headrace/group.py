@@ -229,8 +229,10 @@ class PipelineGroup:
             for pipeline, batches in feeds:
                 for name, outputs in batches.items():
                     executor.feed(pipeline._plan, name, outputs)
+            executor.start()
             self._positions.append(self._source_positions())
-        executor.start()
+        else:
+            executor.start()
         return True
 
     def reset(self) -> None:

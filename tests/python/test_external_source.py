@@ -327,3 +327,38 @@ def test_dlpack_objects():
 
     assert firsts(pipeline(lambda i: Exporter(np.full((2, 1), i))), 2) == [0, 1]
     assert firsts(pipeline(lambda i: [Exporter(np.full((2, 2), i)[:, 1])] * 2), 2) == [0, 1]
+
+
+def test_feeds_that_do_not_fit_together_are_lost_and_the_next_ones_are_used():
+    pipe = Pipeline(4, 1, prefetch_queue_depth=1)
+    with pipe:
+        pipe.set_outputs(fn.external_source(name="a"), fn.external_source(name="b"))
+
+    def feed(value, rows):
+        pipe.feed_input("a", np.full((4, 2), value, np.uint8))
+        pipe.feed_input("b", np.full((rows, 2), value, np.uint8))
+
+    feed(1, 3)
+    feed(2, 4)
+    with pytest.raises(RuntimeError, match=r"external_source.*expected a batch of 4 samples.*got 3"):
+        pipe.run()
+    assert [out.as_array().tolist() for out in pipe.run()] == [[[2, 2]] * 4] * 2
+
+
+def test_batches_made_of_another_pipelines_batch_outlive_that_pipeline(tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "0.bin").write_bytes(bytes(range(10)))
+    reading = Pipeline(1, 1)
+    with reading:
+        reading.set_outputs(fn.readers.file(file_root=str(tmp_path), file_filters=["*.bin"])[0])
+    pipe = Pipeline(1, 1, prefetch_queue_depth=1)
+    with pipe:
+        pipe.set_outputs(fn.cast(fn.external_source(name="a"), dtype=types.INT32))
+    (batch,) = reading.run()
+    assert batch[0].source_info() == "x/0.bin"
+    pipe.feed_input("a", batch)
+    (made,) = pipe.run()
+    del batch, reading
+    gc.collect()
+    assert made.as_array().tolist() == [list(range(10))]
+    assert made[0].source_info() == ""

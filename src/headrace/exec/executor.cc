@@ -117,20 +117,28 @@ int Executor::feeds_waiting(int plan, std::string_view node) const {
 int Executor::Impl::take_feeds(PlanRun& run) {
   int size = -1;
   for (int number : run.plan->fed_nodes()) {
+    check(!feeds[{run.number, number}].empty(), "no data was fed to the external_source \"{}\"",
+          run.plan->nodes()[number].node->name);
+  }
+  // Feeds that don't fit together are taken as well, else no later ones would ever be reached.
+  for (int number : run.plan->fed_nodes()) {
     const PlanNode& node = run.plan->nodes()[number];
     auto& queue = feeds[{run.number, number}];
-    check(!queue.empty(), "no data was fed to the external_source \"{}\"", node.node->name);
+    for (int i = 0; i < node.num_outputs(); ++i) run.batches[node.first_output + i] = std::move(queue.front()[i]);
+    queue.pop_front();
+  }
+  for (int number : run.plan->fed_nodes()) {
+    const PlanNode& node = run.plan->nodes()[number];
     for (int i = 0; i < node.num_outputs(); ++i) {
-      const Ref<Batch>& batch = queue.front()[i];
-      check(size < 0 || batch->size() == size, "the external sources gave batches of {} and {} samples", size,
-            batch->size());
+      const Ref<Batch>& batch = run.batches[node.first_output + i];
+      check(size < 0 || batch->size() == size,
+            "[external_source] \"{}\": expected a batch of {} samples, as the other sources gave, got {}",
+            node.node->name, size, batch->size());
       size = batch->size();
       check(size <= options.batch_size, "[external_source] \"{}\": a batch of {} samples exceeds batch_size {}",
             node.node->name, size, options.batch_size);
-      run.batches[node.first_output + i] = batch;
     }
   }
-  for (int number : run.plan->fed_nodes()) feeds[{run.number, number}].pop_front();
   return size < 0 ? options.batch_size : size;
 }
 
