@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 
@@ -87,7 +89,7 @@ struct Executor::Impl {
   ConsumerTimes times;
   Clock::time_point waiting_since = Clock::now();
   bool stall_reported = false;
-  bool closed = false;
+  std::atomic<bool> closed = false;
   std::unique_ptr<Scheduler> scheduler;  // last: its threads use the rest
 };
 
@@ -350,7 +352,10 @@ void Executor::close() {
   if (impl_->closed) return;
   impl_->closed = true;
   impl_->scheduler->close();
-  impl_->window.clear();
+  // The iterations themselves stay: another thread may be waiting for one.
+  for (Iteration& iteration : impl_->window) {
+    for (PlanRun& run : iteration.runs) std::fill(run.batches.begin(), run.batches.end(), nullptr);
+  }
   impl_->feeds.clear();
   impl_->pool->close();
 }
