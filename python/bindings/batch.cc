@@ -165,7 +165,7 @@ void bind_batch(nb::module_& m) {
       .def(
           "_assign", [](PyBatch& self, const PyBatch& other) { self = other; }, nb::arg("other"))
       .def("_sample_ids", &sample_ids, "(epoch, position, index) of each row; None if no pipeline made the batch.")
-      .def("_row_status", &row_status, "One byte per row: 0 good, 1 substituted, 2 zeroed; None as for sample ids.")
+      .def("_row_status", &row_status, "One byte per row: 0 good, 1 substituted, 2 zeroed, 3 padded; None as for sample ids.")
       .def_static("_broadcast", &broadcast, nb::arg("tensor"), nb::arg("size"));
   bind_contents(batch);
 }

@@ -182,7 +182,7 @@ class Batch:
 
     def _row_status(self) -> object:
         """
-        One byte per row: 0 good, 1 substituted, 2 zeroed; None as for sample ids.
+        One byte per row: 0 good, 1 substituted, 2 zeroed, 3 padded; None as for sample ids.
         """
 
     @staticmethod
