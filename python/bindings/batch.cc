@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "gil.h"
 
 namespace headrace::python {
 namespace {
@@ -108,7 +109,7 @@ nb::object row_status(const PyBatch& self) {
 
 void copy_to(const PyBatch& self, uintptr_t pointer) {
   auto* to = reinterpret_cast<uint8_t*>(pointer);
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   for (int i = 0; i < self.batch->size(); ++i) {
     const Sample& from = (*self.batch)[i];
     to = std::copy_n(from.as<uint8_t>(), from.bytes(), to);
@@ -165,7 +166,8 @@ void bind_batch(nb::module_& m) {
       .def(
           "_assign", [](PyBatch& self, const PyBatch& other) { self = other; }, nb::arg("other"))
       .def("_sample_ids", &sample_ids, "(epoch, position, index) of each row; None if no pipeline made the batch.")
-      .def("_row_status", &row_status, "One byte per row: 0 good, 1 substituted, 2 zeroed, 3 padded; None as for sample ids.")
+      .def("_row_status", &row_status,
+           "One byte per row: 0 good, 1 substituted, 2 zeroed, 3 padded; None as for sample ids.")
       .def_static("_broadcast", &broadcast, nb::arg("tensor"), nb::arg("size"));
   bind_contents(batch);
 }

@@ -4,6 +4,7 @@
 
 #include "array_view.h"
 #include "bindings.h"
+#include "gil.h"
 
 namespace headrace::python {
 namespace {
@@ -29,7 +30,7 @@ void place(Batch& batch, int slot, Sample sample, const void* data, const std::s
 
 template <typename Copy> void without_gil(size_t bytes, Copy copy) {
   if (bytes <= kReleaseGilAbove) return copy();
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   copy();
 }
 
@@ -102,7 +103,7 @@ Ref<Batch> from_batch(const Ref<Batch>& source, const Layout& layout, bool copy,
   auto batch = make_ref<Batch>(pool, source->size());
   batch->set_type(source->dtype(), source->ndim(), layout.empty() ? source->layout() : layout);
   batch->keep_alive = source->keep_alive;
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   for (int i = 0; i < source->size(); ++i) {
     void* target = batch->claim(i, samples[i]);
     std::copy_n(samples[i].as<uint8_t>(), samples[i].bytes(), static_cast<uint8_t*>(target));

@@ -1,14 +1,8 @@
 // Functions of the program that operators call: from the engine's threads into Python and back.
-//
-// Note [threads at exit]: when the interpreter ends while such a function runs, CPython 3.11 to 3.13 ends the thread as
-// soon as it asks for the GIL, by unwinding its stack. Nothing of ours may run then, so the thread sleeps instead until
-// the process is gone, as it does by itself from 3.14 on.
 #include "ops/python/callback.h"
 
-#include <cxxabi.h>
-#include <unistd.h>
-
 #include "bindings.h"
+#include "gil.h"
 
 namespace headrace::python {
 namespace {
@@ -16,25 +10,6 @@ namespace {
 // The package's functions (headrace/callbacks.py); never dropped.
 PyObject* run_function = nullptr;
 PyObject* dispatch_function = nullptr;
-
-template <typename F> auto or_sleep_at_exit(F f) {
-  try {
-    return f();
-  } catch (const abi::__forced_unwind&) {
-    for (;;) pause();
-  }
-}
-
-class WithGil {
- public:
-  WithGil() : state_(or_sleep_at_exit([] { return PyGILState_Ensure(); })) {}
-  ~WithGil() { PyGILState_Release(state_); }
-  WithGil(const WithGil&) = delete;
-  WithGil& operator=(const WithGil&) = delete;
-
- private:
-  const PyGILState_STATE state_;
-};
 
 nb::object call(PyObject* function, std::initializer_list<PyObject*> args) {
   PyObject* result =

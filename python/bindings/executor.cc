@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "gil.h"
 
 namespace headrace::python {
 namespace {
@@ -27,7 +28,7 @@ OnError on_error_from(std::string_view name) {
 
 void construct(Executor* self, nb::list graphs, int batch_size, int num_threads, int prefetch_queue_depth,
                size_t memory_limit, std::string_view on_error, std::string primary_reader, bool exact_epochs,
-               bool set_affinity, std::string checkpoint) {
+               bool set_affinity, std::string checkpoint, double stall_report_seconds) {
   ExecutorOptions options;
   options.batch_size = batch_size;
   options.num_threads = num_threads;
@@ -38,9 +39,10 @@ void construct(Executor* self, nb::list graphs, int batch_size, int num_threads,
   options.exact_epochs = exact_epochs;
   options.set_affinity = set_affinity;
   options.checkpoint = std::move(checkpoint);
+  options.stall_report_seconds = stall_report_seconds;
   std::vector<Graph> plans;
   for (nb::handle graph : graphs) plans.push_back(nb::cast<const Graph&>(graph));
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   new (self) Executor(std::move(plans), registry(), std::move(options));
 }
 
@@ -60,7 +62,7 @@ void wait_until_ready(Executor& self) {
   if (self.wait(std::chrono::milliseconds(0))) return;
   while (true) {
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil release;
       if (self.wait(kSlice)) return;
     }
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -71,7 +73,7 @@ void wait_until_ready(Executor& self) {
 void dispatch_joint(Executor& self) {
   while (true) {
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil release;
       if (self.dispatch_joint(kSlice)) return;
     }
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -83,7 +85,7 @@ bool close_within(nb::handle handle, double seconds) {
   auto& self = nb::cast<Executor&>(handle);
   bool closed = false;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     closed = self.close_within(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)));
   }
   if (!closed) handle.inc_ref();
@@ -123,7 +125,8 @@ void bind_executor(nb::module_& m) {
   nb::class_<Executor>(m, "Executor", "Runs the graphs of a group of pipelines. Used by one thread at a time.")
       .def("__init__", &construct, nb::arg("graphs"), nb::kw_only(), nb::arg("batch_size"), nb::arg("num_threads"),
            nb::arg("prefetch_queue_depth"), nb::arg("memory_limit"), nb::arg("on_error"), nb::arg("primary_reader"),
-           nb::arg("exact_epochs"), nb::arg("set_affinity"), nb::arg("checkpoint"))
+           nb::arg("exact_epochs"), nb::arg("set_affinity"), nb::arg("checkpoint"),
+           nb::arg("stall_report_seconds") = 30.0)
       .def("make_feed", &make_feed, nb::arg("data").none(), nb::arg("layout"), nb::arg("copy"),
            "A batch in this executor's memory.")
       .def("feed", &feed, nb::arg("plan"), nb::arg("node"), nb::arg("outputs"))
@@ -164,7 +167,7 @@ void bind_executor(nb::module_& m) {
       .def(
           "graph", [](const Executor& self, int plan) { return self.graph(plan); }, nb::arg("plan"),
           "A copy of the plan's simplified graph.")
-      .def("close", &Executor::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("close", &Executor::close, nb::call_guard<WithoutGil>())
       .def("close_within", &close_within, nb::arg("seconds"),
            "close() for the program's end: False if a function of the program was still running; the executor stays "
            "then.");

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "gil.h"
 #include "io/caffe.h"
 #include "io/lmdb.h"
 #include "io/lmdb_writer.h"
@@ -52,7 +53,7 @@ void bind_records(nb::module_& m) {
            [](LmdbWriter& writer, const nb::bytes& key, const nb::bytes& value) {
              writer.append({key.c_str(), key.size()}, bytes_of(value));
            })
-      .def("commit", &LmdbWriter::commit, nb::call_guard<nb::gil_scoped_release>());
+      .def("commit", &LmdbWriter::commit, nb::call_guard<WithoutGil>());
   m.def("caffe2_record", &caffe2_record, nb::arg("encoded_image"), nb::arg("label"),
         "The bytes of a Caffe2 record with an encoded image and an integer label.");
   m.def("parse_caffe2_record", &parse_caffe2, nb::arg("record"), "(image bytes, label) of a Caffe2 record.");
