@@ -3,6 +3,8 @@
 
 #include "bindings.h"
 #include "codecs/image_codec.h"
+#include "core/log.h"
+#include "gil.h"
 
 #ifndef HEADRACE_VERSION
 #define HEADRACE_VERSION "0"
@@ -59,6 +61,17 @@ nb::dict build_info() {
   return info;
 }
 
+// To the package's logger. Messages come on threads of the program that wait for the engine, with the GIL or without.
+void log_to_python(LogLevel level, std::string_view message) {
+  const WithGil gil;
+  try {
+    const nb::object logger = nb::module_::import_("logging").attr("getLogger")("headrace");
+    logger.attr(level == LogLevel::kWarning ? "warning" : "info")("%s", nb::str(message.data(), message.size()));
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("headrace: writing to the log");
+  }
+}
+
 }  // namespace
 }  // namespace headrace::python
 
@@ -66,6 +79,7 @@ NB_MODULE(_core, m) {
   using namespace headrace::python;
   // Batches are held by arrays of other libraries until the interpreter has ended; that is no leak.
   nb::set_leak_warnings(false);
+  headrace::set_log_sink(log_to_python);
   bind_errors(m);
   bind_schema(m);
   bind_graph(m);
