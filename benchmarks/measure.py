@@ -2,7 +2,8 @@
 
 python measure.py ROW FOLDER THREADS SECONDS
 
-The rows "bare_..." need simplejpeg instead of DALI. FOLDER holds an LMDB of MNIST, or folders of photos for the rows that begin with "photos".
+The rows "bare_..." need simplejpeg instead of DALI. FOLDER holds an LMDB of MNIST, or folders of photos for the rows
+that begin with "photos" and "bare_photos".
 """
 
 import json

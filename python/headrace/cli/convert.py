@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headrace import _core
+import headrace._core as _core
 from headrace.cli.progress import Progress
 
 _IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".pnm", ".ppm", ".pgm", ".tif", ".tiff", ".webp", ".jp2"}

@@ -5,7 +5,7 @@ import io
 from collections import Counter
 from pathlib import Path
 
-from headrace import _core
+import headrace._core as _core
 
 
 def contact_sheet(images: list[bytes], path: Path, columns: int = 8, cell: int = 96) -> None:
