@@ -87,7 +87,7 @@ TEST_F(FileReaderTest, SaysWhatIsWrong) {
   } cases[] = {
       {{}, "file_root: expected a folder"},
       {{{"file_root", root_ + "/none"}}, "cannot list folder"},
-      {{{"file_root", root_}, {"file_filters", Strings{"*.zip"}}}, "no files found"},
+      {{{"file_root", root_}, {"file_filters", Strings{"*.zip"}}}, "match; found none"},
       {{{"file_root", root_}, {"file_filters", Strings{}}}, "file_filters: expected at least one"},
       {{{"file_root", root_}, {"labels", 1}}, "labels: expected only together with files"},
       {{{"files", Strings{}}}, "files: expected file names"},
