@@ -9,10 +9,10 @@ BUILD := build/dev
 export PYTHONPATH := $(CURDIR)/python
 export VENV
 
-.PHONY: help bootstrap configure build test native-test python-test demo bench lint format stubs asan tsan fuzz clean
+.PHONY: help bootstrap configure build test native-test python-test test-oldest-jax demo bench lint format stubs asan tsan fuzz clean
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 26
 
 bootstrap: ## installs what is missing: system packages, .venv
 	tools/bootstrap
@@ -31,6 +31,11 @@ native-test: build
 
 python-test: build
 	$(PYTHON) -m pytest tests/python
+
+test-oldest-jax: build ## the plugins' tests with the JAX of tools/oldest_jax.txt
+	test -x build/oldest_jax/bin/python || $(PYTHON) -m venv build/oldest_jax
+	build/oldest_jax/bin/python -m pip install -q --disable-pip-version-check -r tools/oldest_jax.txt
+	build/oldest_jax/bin/python -m pytest tests/python/plugin
 
 demo: configure ## trains the MNIST model of examples/mnist_flax
 	cmake --build $(BUILD) -j $(JOBS) --target _core
