@@ -69,6 +69,27 @@ TEST(OwnJpegDamage, FlippedBitsAreRefusedOrEqual) {
   EXPECT_GT(taken, 1000) << "most flips change values only";
 }
 
+// What a damaged image leaves behind must not show in a later one, whatever comes between.
+TEST(OwnJpegDamage, LeavesNothingBehind) {
+  std::mt19937 random(29);
+  Pair pair;
+  for (int i = 0; i < 300; ++i) {
+    const ByteVector bytes = encode(kFiles[random() % std::size(kFiles)]);
+    const std::span<const uint8_t> all(bytes);
+    pair.own(all.first(bytes.size() - 1 - random() % 300));
+    const ByteVector next = encode(kFiles[random() % std::size(kFiles)]);
+    const ImageColor color = random() % 2 ? ImageColor::kGray : ImageColor::kRgb;
+    ASSERT_TRUE(taken_and_equal(pair, next, {.color = color}, fmt::format("first after {}", i)));
+    ASSERT_TRUE(taken_and_equal(pair, bytes, {}, fmt::format("second after {}", i)));
+  }
+}
+
+uint8_t large_factor(std::mt19937& random, int kind) {
+  if (kind == 0) return static_cast<uint8_t>(random());
+  if (kind == 1) return static_cast<uint8_t>(255 - random() % 3);
+  return random() % 2 ? 255 : 0;
+}
+
 // Quantisation tables of large numbers drive the transform out of the range that encoders use, where the places at
 // which sums wrap and saturate show.
 TEST(OwnJpegDamage, CoefficientsOutOfRangeGiveTheSamePixels) {
@@ -80,7 +101,7 @@ TEST(OwnJpegDamage, CoefficientsOutOfRangeGiveTheSamePixels) {
       ByteVector bad = bytes;
       for (size_t at = 2; at + 69 < bad.size() && bad[at + 1] != 0xda; at += 2 + load_be16(&bad[at + 2])) {
         if (bad[at + 1] != 0xdb) continue;
-        for (size_t k = 0; k < 64; ++k) bad[at + 5 + k] = static_cast<uint8_t>(i % 2 ? random() : 255 - random() % 3);
+        for (size_t k = 0; k < 64; ++k) bad[at + 5 + k] = large_factor(random, i % 3);
       }
       EXPECT_TRUE(taken_and_equal(pair, bad, {}, fmt::format("table {}", i)));
     }

@@ -28,6 +28,11 @@ template <typename T> void grow(std::vector<T>& v, size_t size) {
 
 uint8_t* Decoder::Plane::row(int y) { return memory.data() + kLeftPad + y % (16 * v) * stride; }
 
+void Decoder::Plane::clear() {
+  std::fill(coefficients.begin(), coefficients.end(), int16_t{0});
+  std::fill(busy.begin(), busy.end(), uint8_t{0});
+}
+
 bool Decoder::decode(Bytes bytes, const ImageHeader& header, const ImageDecodeOptions& options, RowSink& sink) {
   if (!prepare(bytes) || layout_.width != header.width || layout_.height != header.height) return false;
   if (options.color == ImageColor::kGray && layout_.coding == ColorCoding::kRgb) return false;
@@ -80,6 +85,9 @@ void Decoder::choose_output(const ImageDecodeOptions& options, RowSink& sink) {
 
 void Decoder::set_up_planes() {
   const int mcus = geometry_.end_mcu - geometry_.first_mcu;
+  if (dirty_) {
+    for (Plane& plane : planes_) plane.clear();
+  }
   for (int c = 0; c < wanted_; ++c) {
     Plane& plane = planes_[static_cast<size_t>(c)];
     plane.h = c == 0 ? geometry_.h : 1;
@@ -87,12 +95,10 @@ void Decoder::set_up_planes() {
     plane.stride = (kLeftPad + mcus * 8 * plane.h + kRightPad + 63) / 64 * 64;
     grow(plane.memory, static_cast<size_t>(plane.stride * 16 * plane.v));
     const auto groups = static_cast<size_t>(groups_of(kRunMcus * plane.h) * plane.v);
-    const bool grows = plane.busy.size() < groups;
-    grow(plane.coefficients, groups * kGroupSize + 32);  // to begin aligned
-    grow(plane.busy, groups);
-    if (!dirty_ && !grows) continue;
-    std::fill(plane.coefficients.begin(), plane.coefficients.end(), int16_t{0});
-    std::fill(plane.busy.begin(), plane.busy.end(), uint8_t{0});
+    if (plane.busy.size() >= groups) continue;
+    plane.busy.resize(groups);
+    plane.coefficients.resize(groups * kGroupSize + 32);  // to begin aligned
+    plane.clear();                                        // where alignment moved the rooms behind the groups
   }
   const size_t row = static_cast<size_t>(mcus * geometry_.mcu_width() + 4 * kRowSlack);
   for (std::vector<uint8_t>& chroma : upsampled_) grow(chroma, row);

@@ -33,6 +33,7 @@ class Decoder {
     int v = 1;
     ptrdiff_t stride = 0;
     uint8_t* row(int y);
+    void clear();  // the coefficients
   };
 
   bool prepare(Bytes bytes);

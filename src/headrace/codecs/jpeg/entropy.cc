@@ -53,7 +53,7 @@ HWY_INLINE int take_value(EntropyState& s, unsigned size) {
 // The DC difference; false if the bits are no code.
 HWY_INLINE bool decode_dc(EntropyState& s, const DcTable& table, int& difference) {
   refill(s);
-  const uint32_t entry = table.fast[s.buffer >> (64 - kLookBits)];
+  const uint32_t entry = table.fast[s.buffer >> (64 - kDcBits)];
   if (entry != 0) {
     difference = static_cast<int32_t>(entry) >> 16;
     consume(s, entry & 0xff);
@@ -83,27 +83,26 @@ HWY_INLINE unsigned decode_ac(EntropyState& s, const AcTable& table, const uint1
   unsigned k = 1;
   while (true) {
     refill(s);
-    for (int i = 0; i < 4; ++i) {
-      const uint64_t entry = table.fast[s.buffer >> (64 - kLookBits)];
-      const auto advance = static_cast<unsigned>(entry >> 16 & 0xff);
-      if (advance == 0) [[unlikely]] {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {  // 44 bits at most
+      const uint32_t entry = table.fast[s.buffer >> (64 - kAcBits)];
+      const unsigned first = k + (entry >> 6 & 31);
+      const unsigned last = k + (entry >> 11 & 127);
+      if (last == k || (last >= kBlockSize && first >= kBlockSize)) [[unlikely]] {
+        // No whole symbol; or one that fills the block, so that what follows is the next block's.
+        Symbol symbol;
+        if (last == k) symbol = {static_cast<uint8_t>(entry >> 18), static_cast<uint8_t>(entry >> 6 & 31)};
         int value = 0;
-        const Symbol symbol{static_cast<uint8_t>(entry >> 32), static_cast<uint8_t>(entry >> 8)};
         k = step(s, table, symbol, k, value);
         block[places[k]] = static_cast<int16_t>(value);
         if (k >= kBlockSize) return k;
         break;
       }
-      const unsigned first = k + static_cast<unsigned>(entry >> 24 & 0xff);
-      k += advance;
-      block[places[first]] = static_cast<int16_t>(entry >> 32);
-      block[places[k]] = static_cast<int16_t>(entry >> 48);
-      if (k >= kBlockSize) {
-        const bool one = first >= kBlockSize;  // the second symbol is already the next block's
-        consume(s, static_cast<unsigned>(one ? entry >> 8 : entry) & 0xff);
-        return one ? first : k;
-      }
-      consume(s, static_cast<unsigned>(entry) & 0xff);
+      block[places[first]] = static_cast<int16_t>(static_cast<int32_t>(entry << 7) >> 25);
+      block[places[last]] = static_cast<int16_t>(static_cast<int32_t>(entry) >> 25);
+      consume(s, entry & 63);
+      k = last;
+      if (k >= kBlockSize) return k;
     }
   }
 }
@@ -112,11 +111,12 @@ HWY_INLINE unsigned skip_ac(EntropyState& s, const AcTable& table, const uint32_
   unsigned k = 1;
   while (true) {
     refill(s);
-    for (int i = 0; i < 2; ++i) {
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {  // 54 bits at most
       const uint32_t entry = skip[s.buffer >> (64 - kSkipBits)];
       const unsigned next = k + (entry >> 8);
       const bool inside = next < kBlockSize;
-      const bool ended = next == kBlockSize || next - kEndAdvance < kBlockSize;
+      const bool ended = next == kBlockSize || next - kSkipEndAdvance < kBlockSize;
       if (entry == 0 || !(inside || ended)) [[unlikely]] {
         int value;
         k = step(s, table, {}, k, value);
@@ -125,12 +125,17 @@ HWY_INLINE unsigned skip_ac(EntropyState& s, const AcTable& table, const uint32_
       }
       consume(s, entry & 0xff);
       k = next;
-      if (ended) return k;
+      if (ended) return k == kBlockSize ? k : k - kSkipEndAdvance + kEndAdvance;
     }
   }
 }
 
-HWY_INLINE bool is_bad(unsigned k) { return k > kBlockSize && k < kEndAdvance; }
+// The first ten coefficients lie in rows and columns 0 to 3.
+HWY_INLINE uint8_t busy_until(unsigned k) {
+  return static_cast<uint8_t>((k != 1 + kEndAdvance) + (k - kEndAdvance > 10) * 2);
+}
+
+HWY_INLINE bool is_bad(unsigned k) { return k > kBlockSize && k <= kEndAdvance; }
 
 HWY_INLINE bool is_bad_dc(int value) { return value != static_cast<int16_t>(value); }
 
@@ -163,7 +168,7 @@ bool decode(EntropyState& state, const McuPlan& plan, const uint8_t* end, int fi
       int16_t* coefficients = run.groups + static_cast<ptrdiff_t>(group) * kGroupSize + x % kGroupBlocks * 8;
       coefficients[0] = static_cast<int16_t>(dc);
       const unsigned k = decode_ac(s, *block.ac, kPlaces.data(), coefficients);
-      run.busy[group] |= k != 1 + kEndAdvance;
+      run.busy[group] |= busy_until(k);
       if (is_bad(k) || is_bad_dc(dc)) return false;
     }
     if (s.position() > end) return false;

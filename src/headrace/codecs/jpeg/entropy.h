@@ -16,10 +16,17 @@ inline constexpr int kGroupBlocks = 4;
 inline constexpr int kGroupRow = 8 * kGroupBlocks;
 inline constexpr int kGroupSize = 9 * kGroupRow;
 
+// Which coefficients of a group may be other than zero; the union of two is their bitwise or.
+enum Busy : uint8_t {
+  kOnlyDc = 0,
+  kLowFrequencies = 1,  // rows and columns 0 to 3
+  kAllFrequencies = 3,
+};
+
 // Coefficients of one component in a run of MCUs.
 struct CoefficientRun {
   int16_t* groups = nullptr;  // null: the component isn't wanted
-  uint8_t* busy = nullptr;    // by group: whether a block has more than its DC coefficient
+  uint8_t* busy = nullptr;    // by group
   int groups_per_row = 0;     // groups in one row of blocks
 };
 

@@ -11,6 +11,27 @@ int extend(uint32_t bits, int size) {
   return size && bits < (1u << (size - 1)) ? static_cast<int>(bits) - (1 << size) + 1 : static_cast<int>(bits);
 }
 
+// The symbols whose codes lie in the first kSkipBits bits, by these bits.
+class ShortCodes {
+ public:
+  explicit ShortCodes(const HuffmanSpec& spec) {
+    size_t index = 0;
+    size_t at = 0;
+    for (size_t length = 1; length <= kSkipBits; ++length) {
+      const size_t repeats = size_t{1} << (kSkipBits - length);
+      for (int i = 0; i < spec.counts[length - 1]; ++i, at += repeats) {
+        const Symbol symbol{spec.values[index++], static_cast<uint8_t>(length)};
+        std::fill_n(symbols_.begin() + static_cast<ptrdiff_t>(at), repeats, symbol);
+      }
+    }
+  }
+
+  Symbol find(uint32_t bits16) const { return symbols_[bits16 >> (16 - kSkipBits)]; }
+
+ private:
+  std::array<Symbol, 1 << kSkipBits> symbols_{};
+};
+
 // What of a symbol lies in some known bits.
 struct Reading {
   Symbol symbol;
@@ -20,7 +41,7 @@ struct Reading {
 };
 
 // Reads an AC symbol from `bits16`, of which the first `known` count; length 0 if its code isn't known.
-Reading read_ac(const CanonicalCodes& codes, uint32_t bits16, int known) {
+Reading read_ac(const ShortCodes& codes, uint32_t bits16, int known) {
   Reading reading{codes.find(bits16)};
   if (reading.symbol.length > known) reading.symbol = {};
   reading.size = reading.symbol.value & 15;
@@ -34,37 +55,41 @@ int value_of(const Reading& reading, uint32_t bits16) {
   return extend(bits16 >> (16 - reading.total()) & mask, reading.size);
 }
 
-uint64_t ac_entry(const CanonicalCodes& codes, uint32_t bits16) {
-  const Reading first = read_ac(codes, bits16, kLookBits);
-  const auto length = static_cast<uint64_t>(first.symbol.length);
-  if (length == 0 || first.total() > kLookBits) return length << 8 | static_cast<uint64_t>(first.symbol.value) << 32;
-  const auto value = static_cast<uint16_t>(value_of(first, bits16));
-  uint64_t total = static_cast<uint64_t>(first.total());
-  uint64_t advance = first.advance;
-  uint16_t last = value;
+bool fits_entry(int value) { return value >= -64 && value < 64; }
+
+uint32_t ac_entry(const ShortCodes& codes, uint32_t bits16) {
+  const Reading first = read_ac(codes, bits16, kAcBits);
+  const auto symbol = static_cast<uint32_t>(first.symbol.length) << 6 | static_cast<uint32_t>(first.symbol.value) << 18;
+  if (first.symbol.length == 0 || first.total() > kAcBits) return symbol;
+  const int value = value_of(first, bits16);
+  if (!fits_entry(value)) return symbol;
+  int total = first.total();
+  unsigned advance = first.advance;
+  int last = value;
   if (first.advance != kEndAdvance) {
-    const uint32_t rest = bits16 << first.total() & 0xffff;
-    const Reading second = read_ac(codes, rest, kLookBits - first.total());
-    if (second.symbol.length != 0 && first.total() + second.total() <= kLookBits) {
-      total += static_cast<uint64_t>(second.total());
+    const uint32_t rest = bits16 << total & 0xffff;
+    const Reading second = read_ac(codes, rest, kAcBits - total);
+    if (second.symbol.length != 0 && total + second.total() <= kAcBits && fits_entry(value_of(second, rest))) {
+      last = value_of(second, rest);
+      total += second.total();
       advance += second.advance;
-      last = static_cast<uint16_t>(value_of(second, rest));
     }
   }
-  return total | static_cast<uint64_t>(first.total()) << 8 | advance << 16 |
-         static_cast<uint64_t>(first.advance) << 24 | static_cast<uint64_t>(value) << 32 |
-         static_cast<uint64_t>(last) << 48;
+  const unsigned first_advance = first.advance == kEndAdvance ? 1 : first.advance;
+  return static_cast<uint32_t>(total) | first_advance << 6 | advance << 11 |
+         (static_cast<uint32_t>(value) & 127) << 18 | static_cast<uint32_t>(last) << 25;
 }
 
-uint32_t skip_entry(const CanonicalCodes& codes, uint32_t bits16) {
+uint32_t skip_entry(const ShortCodes& codes, uint32_t bits16) {
   int total = 0;
   unsigned advance = 0;
   while (total < kSkipBits) {
     const Reading next = read_ac(codes, bits16 << total & 0xffff, kSkipBits - total);
     if (next.symbol.length == 0) break;
     total += next.total();
-    advance += next.advance;
-    if (next.advance == kEndAdvance) break;
+    const bool ends = next.advance == kEndAdvance;
+    advance += ends ? kSkipEndAdvance : next.advance;
+    if (ends) break;
   }
   return advance << 8 | static_cast<uint32_t>(total);
 }
@@ -74,11 +99,12 @@ bool build(DcTable& table) {
   for (const uint8_t size : table.spec.values) {
     if (size > 15) return false;
   }
+  const ShortCodes codes(table.spec);
   for (uint32_t i = 0; i < table.fast.size(); ++i) {
-    const uint32_t bits16 = i << (16 - kLookBits);
-    Reading reading{table.codes.find(bits16)};
+    const uint32_t bits16 = i << (16 - kDcBits);
+    Reading reading{codes.find(bits16)};
     reading.size = reading.symbol.value;
-    const bool whole = reading.symbol.length != 0 && reading.total() <= kLookBits;
+    const bool whole = reading.symbol.length != 0 && reading.total() <= kDcBits;
     const auto value = whole ? static_cast<uint16_t>(value_of(reading, bits16)) : 0;
     table.fast[i] = whole ? static_cast<uint32_t>(value) << 16 | static_cast<uint32_t>(reading.total()) : 0;
   }
@@ -87,7 +113,8 @@ bool build(DcTable& table) {
 
 bool build(AcTable& table) {
   if (!table.codes.build(table.spec)) return false;
-  for (uint32_t i = 0; i < table.fast.size(); ++i) table.fast[i] = ac_entry(table.codes, i << (16 - kLookBits));
+  const ShortCodes codes(table.spec);
+  for (uint32_t i = 0; i < table.fast.size(); ++i) table.fast[i] = ac_entry(codes, i << (16 - kAcBits));
   return true;
 }
 
@@ -127,7 +154,8 @@ bool CanonicalCodes::build(const HuffmanSpec& spec) {
 const std::array<uint32_t, 1 << kSkipBits>& AcTable::skip() {
   if (!skip_) {
     skip_ = std::make_unique<std::array<uint32_t, 1 << kSkipBits>>();
-    for (uint32_t i = 0; i < skip_->size(); ++i) (*skip_)[i] = skip_entry(codes, i << (16 - kSkipBits));
+    const ShortCodes short_codes(spec);
+    for (uint32_t i = 0; i < skip_->size(); ++i) (*skip_)[i] = skip_entry(short_codes, i << (16 - kSkipBits));
   }
   return *skip_;
 }

@@ -10,12 +10,16 @@
 
 namespace headrace::jpeg {
 
-inline constexpr int kLookBits = 11;
+inline constexpr int kDcBits = 10;
+inline constexpr int kAcBits = 11;
 inline constexpr int kSkipBits = 12;
 
-// By how much the end of a block advances the coefficient's number: distinct from any sum that runs can reach, so that
-// a block that ends right (number 64, or at least 128) is told from one that overruns (65..127).
-inline constexpr unsigned kEndAdvance = 128;
+// By how much the end of a block advances the coefficient's number: more than two runs can, so that a block that ends
+// right (number 64, or above kEndAdvance) is told from one that overruns.
+inline constexpr unsigned kEndAdvance = 96;
+
+// The same for sums of the up to 12 symbols that lie in kSkipBits.
+inline constexpr unsigned kSkipEndAdvance = 256;
 
 // A code's symbol and length; length 0: the bits begin no code.
 struct Symbol {
@@ -50,21 +54,23 @@ class CanonicalCodes {
 struct DcTable {
   HuffmanSpec spec;
   CanonicalCodes codes;
-  std::array<uint32_t, 1 << kLookBits> fast;
+  std::array<uint32_t, 1 << kDcBits> fast;
 };
 
-// AC coefficients. An entry of `fast` holds one or two whole symbols:
-//   bits 0-7    bits of all symbols
-//        8-15   bits of the first symbol
-//        16-23  advance of all symbols; 0: the bits hold no whole symbol, and 8-15 and 32-39 are the Symbol, if known
-//        24-31  advance of the first symbol
-//        32-47  value of the first symbol
-//        48-63  value of the last symbol
-// A symbol advances the coefficient's number by its run + 1 and its value belongs to the coefficient just before.
+// AC coefficients. An entry of `fast` holds one or two whole symbols in 32 bits, for the tables of two components to
+// fit the first-level cache beside all else:
+//   bits 0-5    bits of all symbols
+//        6-10   advance of the first symbol; 1 for the end of a block
+//        11-17  advance of all symbols
+//        18-24  value of the first symbol
+//        25-31  value of the last symbol
+// A symbol advances the coefficient's number by its run + 1 and its value belongs to the coefficient just before. If
+// the bits hold no whole symbol, or its value needs more than seven bits, bits 11-17 are 0, and 6-10 and 18-25 are the
+// length and value of the Symbol if it is known.
 struct AcTable {
   HuffmanSpec spec;
   CanonicalCodes codes;
-  std::array<uint64_t, 1 << kLookBits> fast;
+  std::array<uint32_t, 1 << kAcBits> fast;
 
   // Sums over the symbols whose codes lie in 12 bits, for blocks that are passed over: bits in 0-7, advance above; 0 if
   // the code is longer. Made when first needed.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "codecs/jpeg/entropy.h"
 
@@ -30,8 +31,8 @@ constexpr int kPass2Shift = 18;
 // Where a block whose rows 1 to 7 are zero exceeds this in row 0, libjpeg-turbo's short cut for it wraps.
 constexpr int kLargestShortCut = 8191;
 
-// A block alone, with the short cut. `values` are dequantized.
-void idct_block(const int16_t* values, uint8_t* out, ptrdiff_t stride);
+// A block alone, with the short cut, which looks at coefficients before they are multiplied.
+void idct_block(const int16_t* values, const int16_t* quant, uint8_t* out, ptrdiff_t stride);
 
 }  // namespace headrace::jpeg
 #endif
@@ -41,10 +42,10 @@ namespace headrace::jpeg {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR  // without vectors each block takes the plain form
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // without vectors each block takes the plain form
 constexpr int kBlocks = 1;
 
-HWY_INLINE bool idct_part(int16_t*, const int16_t*, uint8_t*, ptrdiff_t) { return false; }
+template <bool kHalf> HWY_INLINE bool idct_part(int16_t*, const int16_t*, uint8_t*, ptrdiff_t) { return false; }
 #else
 using D16 = hn::CappedTag<int16_t, kGroupRow>;
 using D32 = hn::Repartition<int32_t, D16>;
@@ -55,6 +56,12 @@ constexpr D16 d16;
 constexpr D32 d32;
 constexpr D64 d64;
 constexpr int kBlocks = static_cast<int>(hn::MaxLanes(d16)) / 8;  // in a vector
+
+// Calls f with the constants 0 to n - 1: loops over arrays of vectors would keep them in memory.
+template <size_t... i, class F> HWY_INLINE void unroll(std::index_sequence<i...>, const F& f) {
+  (f(std::integral_constant<size_t, i>()), ...);
+}
+template <size_t n, class F> HWY_INLINE void unrolled(const F& f) { unroll(std::make_index_sequence<n>(), f); }
 
 struct Wide {
   V32 lower, upper;  // of each 128-bit block
@@ -70,7 +77,7 @@ HWY_INLINE Wide operator-(const Wide& a, const Wide& b) {
 // a * first + b * second of adjacent lanes.
 HWY_INLINE V32 multiply_pairs(V16 pairs, int first, int second) {
   const V32 factors = hn::Set(d32, static_cast<int32_t>(static_cast<uint32_t>(second) << 16 | (first & 0xffff)));
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128  // whose sums are not of neighbours
+#if HWY_ARCH_X86
   V32 unused = hn::Zero(d32);
   return hn::ReorderWidenMulAccumulate(d32, pairs, hn::BitCast(d16, factors), hn::Zero(d32), unused);
 #else
@@ -102,6 +109,14 @@ template <int kShift> HWY_INLINE V16 narrow(const Wide& a) {
                               hn::ShiftRight<kShift>(hn::Add(a.upper, half)));
 }
 
+// t[0..3] and o[0..3] are the even and odd parts of elements 0..3; 7..4 are their differences.
+template <int kShift> HWY_INLINE void combine(const Wide* t, const Wide* o, V16* v) {
+  unrolled<4>([&](auto i) HWY_ATTR {
+    v[i] = narrow<kShift>(t[i] + o[i]);
+    v[7 - i] = narrow<kShift>(t[i] - o[i]);
+  });
+}
+
 // One dimension: v[i] is element i of every column.
 template <int kShift> HWY_INLINE void transform(V16* v) {
   const Pairs p26(v[2], v[6]);
@@ -109,21 +124,26 @@ template <int kShift> HWY_INLINE void transform(V16* v) {
   const Wide e2 = p26.times(k0_541, k0_541 - k1_847);
   const Wide e0 = widen(hn::Add(v[0], v[4]));
   const Wide e1 = widen(hn::Sub(v[0], v[4]));
-  const Wide t10 = e0 + e3, t13 = e0 - e3, t11 = e1 + e2, t12 = e1 - e2;
 
   const Pairs p34(hn::Add(v[7], v[3]), hn::Add(v[5], v[1]));
   const Wide z3 = p34.times(k1_175 - k1_961, k1_175);
   const Wide z4 = p34.times(k1_175, k1_175 - k0_390);
   const Pairs p71(v[7], v[1]), p53(v[5], v[3]);
-  const Wide o0 = p71.times(k0_298 - k0_899, -k0_899) + z3;
-  const Wide o1 = p53.times(k2_053 - k2_562, -k2_562) + z4;
-  const Wide o2 = p53.times(-k2_562, k3_072 - k2_562) + z3;
-  const Wide o3 = p71.times(-k0_899, k1_501 - k0_899) + z4;
+  const Wide even[4] = {e0 + e3, e1 + e2, e1 - e2, e0 - e3};
+  const Wide odd[4] = {p71.times(-k0_899, k1_501 - k0_899) + z4, p53.times(-k2_562, k3_072 - k2_562) + z3,
+                       p53.times(k2_053 - k2_562, -k2_562) + z4, p71.times(k0_298 - k0_899, -k0_899) + z3};
+  combine<kShift>(even, odd, v);
+}
 
-  v[0] = narrow<kShift>(t10 + o3), v[7] = narrow<kShift>(t10 - o3);
-  v[1] = narrow<kShift>(t11 + o2), v[6] = narrow<kShift>(t11 - o2);
-  v[2] = narrow<kShift>(t12 + o1), v[5] = narrow<kShift>(t12 - o1);
-  v[3] = narrow<kShift>(t13 + o0), v[4] = narrow<kShift>(t13 - o0);
+// The same where elements 4 to 7 are zero.
+template <int kShift> HWY_INLINE void transform_half(V16* v) {
+  const Pairs p02(v[0], v[2]), p31(v[3], v[1]);
+  const Wide even[4] = {p02.times(1 << 13, k0_541 + k0_765), p02.times(1 << 13, k0_541), p02.times(1 << 13, -k0_541),
+                        p02.times(1 << 13, -k0_541 - k0_765)};
+  const Wide odd[4] = {p31.times(k1_175, k1_175 - k0_390 + k1_501 - k0_899),
+                       p31.times(k1_175 - k1_961 + k3_072 - k2_562, k1_175),
+                       p31.times(k1_175 - k2_562, k1_175 - k0_390), p31.times(k1_175 - k1_961, k1_175 - k0_899)};
+  combine<kShift>(even, odd, v);
 }
 
 template <class D> HWY_INLINE void interleave(D d, V16 a, V16 b, V16& lower, V16& upper) {
@@ -134,32 +154,42 @@ template <class D> HWY_INLINE void interleave(D d, V16 a, V16 b, V16& lower, V16
 // Transposes the 8 x 8 values in each 128-bit block.
 HWY_INLINE void transpose(V16* v) {
   V16 t[8], u[8];
-  for (int i = 0; i < 4; ++i) interleave(d16, v[2 * i], v[2 * i + 1], t[2 * i], t[2 * i + 1]);
-  for (int i = 0; i < 2; ++i) {
+  unrolled<4>([&](auto i) HWY_ATTR { interleave(d16, v[2 * i], v[2 * i + 1], t[2 * i], t[2 * i + 1]); });
+  unrolled<2>([&](auto i) HWY_ATTR {
     interleave(d32, t[4 * i], t[4 * i + 2], u[4 * i], u[4 * i + 1]);
     interleave(d32, t[4 * i + 1], t[4 * i + 3], u[4 * i + 2], u[4 * i + 3]);
-  }
-  for (int i = 0; i < 4; ++i) interleave(d64, u[i], u[4 + i], v[2 * i], v[2 * i + 1]);
+  });
+  unrolled<4>([&](auto i) HWY_ATTR { interleave(d64, u[i], u[4 + i], v[2 * i], v[2 * i + 1]); });
 }
 
-// As many blocks as fit a vector. False, with nothing done, if row 0 is large enough for the short cut to matter.
-HWY_INLINE bool idct_part(int16_t* values, const int16_t* quant, uint8_t* out, ptrdiff_t stride) {
+// As many blocks as fit a vector; kHalf: only their first four rows and columns are set. False, with nothing done, if
+// row 0 is large enough for the short cut to matter.
+template <bool kHalf> HWY_INLINE bool idct_part(int16_t* values, const int16_t* quant, uint8_t* out, ptrdiff_t stride) {
+  constexpr size_t kRows = kHalf ? 4 : 8;
   V16 v[8];
-  for (int i = 0; i < 8; ++i) {
+  unrolled<kRows>([&](auto i) HWY_ATTR {
     v[i] = hn::Mul(hn::Load(d16, values + i * kGroupRow), hn::LoadDup128(d16, quant + i * 8));
-  }
+  });
   const auto wraps =
       hn::Or(hn::Gt(v[0], hn::Set(d16, kLargestShortCut)), hn::Lt(v[0], hn::Set(d16, -kLargestShortCut - 1)));
   if (!hn::AllFalse(d16, wraps)) [[unlikely]]
     return false;
-  for (int i = 0; i < 8; ++i) hn::Store(hn::Zero(d16), d16, values + i * kGroupRow);
-  transform<kPass1Shift>(v);
-  transpose(v);
-  transform<kPass2Shift>(v);
+  for (size_t i = 0; i < kRows; ++i) hn::Store(hn::Zero(d16), d16, values + i * kGroupRow);
+  if constexpr (kHalf) {
+    transform_half<kPass1Shift>(v);
+    transpose(v);
+    transform_half<kPass2Shift>(v);
+  } else {
+    transform<kPass1Shift>(v);
+    transpose(v);
+    transform<kPass2Shift>(v);
+  }
   transpose(v);
   const hn::Rebind<uint8_t, D16> d8;
   const V16 center = hn::Set(d16, 128);
-  for (int i = 0; i < 8; ++i) hn::StoreU(hn::DemoteTo(d8, hn::SaturatedAdd(v[i], center)), d8, out + i * stride);
+  unrolled<8>([&](auto i) HWY_ATTR {
+    hn::StoreU(hn::DemoteTo(d8, hn::SaturatedAdd(v[i], center)), d8, out + static_cast<ptrdiff_t>(i) * stride);
+  });
   return true;
 }
 
@@ -170,10 +200,10 @@ HWY_INLINE void idct_one_by_one(int16_t* values, const int16_t* quant, int block
     int16_t block[64];
     for (int i = 0; i < 64; ++i) {
       int16_t& value = values[i / 8 * kGroupRow + b * 8 + i % 8];
-      block[i] = static_cast<int16_t>(value * quant[i]);
+      block[i] = value;
       value = 0;
     }
-    idct_block(block, out + b * 8, stride);
+    idct_block(block, quant, out + b * 8, stride);
   }
 }
 
@@ -191,13 +221,16 @@ void idct(int16_t* values, uint8_t* busy, int groups, const uint16_t* quant_tabl
   alignas(16) int16_t quant[64];
   std::memcpy(quant, quant_table, sizeof quant);
   for (int g = 0; g < groups; ++g, values += kGroupSize, out += kGroupRow) {
-    if (!busy[g]) {
+    if (busy[g] == kOnlyDc) {
       fill_group(values, quant, out, stride);
       continue;
     }
-    busy[g] = 0;
+    const bool half = busy[g] == kLowFrequencies;
+    busy[g] = kOnlyDc;
     for (int x = 0; x < kGroupRow; x += 8 * kBlocks) {
-      if (!idct_part(values + x, quant, out + x, stride)) idct_one_by_one(values + x, quant, kBlocks, out + x, stride);
+      const bool done = half ? idct_part<true>(values + x, quant, out + x, stride)
+                             : idct_part<false>(values + x, quant, out + x, stride);
+      if (!done) idct_one_by_one(values + x, quant, kBlocks, out + x, stride);
     }
   }
 }
@@ -250,14 +283,16 @@ void transform_line(const int16_t* in, int16_t* out, int step, int shift) {
 
 }  // namespace
 
-void idct_block(const int16_t* values, uint8_t* out, ptrdiff_t stride) {
-  int16_t work[64];
+void idct_block(const int16_t* values, const int16_t* quant, uint8_t* out, ptrdiff_t stride) {
   const bool short_cut = std::all_of(values + 8, values + 64, [](int16_t v) { return v == 0; });
+  int16_t scaled[64];
+  for (int i = 0; i < 64; ++i) scaled[i] = wrap16(values[i] * quant[i]);
+  int16_t work[64];
   for (int x = 0; x < 8; ++x) {
     if (short_cut) {
-      for (int y = 0; y < 8; ++y) work[y * 8 + x] = wrap16(values[x] * 4);
+      for (int y = 0; y < 8; ++y) work[y * 8 + x] = wrap16(scaled[x] * 4);
     } else {
-      transform_line(values + x, work + x, 8, kPass1Shift);
+      transform_line(scaled + x, work + x, 8, kPass1Shift);
     }
   }
   for (int y = 0; y < 8; ++y) {
