@@ -34,13 +34,15 @@ bool is_only_reference(nb::list list, Py_ssize_t index) {
 }
 
 [[noreturn]] void fail_with(const nb::python_error& error) {
-  // A signal that came while this thread was in the function belongs to the program: it comes again behind this.
-  if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   ErrorKind kind = ErrorKind::kRuntime;
   if (error.matches(PyExc_ValueError)) kind = ErrorKind::kValue;
   if (error.matches(PyExc_TypeError)) kind = ErrorKind::kType;
   if (error.matches(PyExc_MemoryError)) kind = ErrorKind::kMemory;
-  throw Error(kind, nb::cast<std::string>(nb::str(error.value())));
+  std::string message = nb::cast<std::string>(nb::str(error.value()));
+  // A signal that came while this thread was in the function belongs to the program: it comes again behind this. Not
+  // sooner: str() looks at signals, too.
+  if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+  throw Error(kind, std::move(message));
 }
 
 void run(int64_t function, BatchContext& ctx) {
