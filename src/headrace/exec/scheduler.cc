@@ -364,6 +364,7 @@ void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
     for (SegmentWork* work : works) work->run->failed = true;
     return;
   }
+  contexts.reserve(works.size());
   for (const SegmentWork* work : works) contexts.push_back(batch_context(*work));
   PlanRun& first = *works[0]->run;
   const PlanNode& node = first.plan->nodes()[segment_of(*works[0]).nodes[0]];
