@@ -33,7 +33,7 @@ README_ROWS = {
     "MNIST, PNG, batch 50, one thread",
     "photos, training, one thread",
     "photos, evaluation, one thread",
-    "import to first batch",
+    "process start to first batch",
 }
 
 # What the decoder alone does, by row.
@@ -52,7 +52,7 @@ TABLE = [
     ("cost of a batch, trivial pipeline", "trivial_batch", "jpeg", 1, "us", False),
     ("cost of a further sample, trivial pipeline", "trivial_sample", "jpeg", 1, "us", False),
     ("next() of the JAX iterator, batch ready", "jax_next", "jpeg", 1, "us", False),
-    ("import to first batch", "first_batch", "jpeg", 1, "s", False),
+    ("process start to first batch", "first_batch", "jpeg", 1, "s", False),
     ("peak memory, 200 batches", "peak_memory", "jpeg", 1, "MB", False),
     ("photos, training, one thread", "photos_train", "imagenet_sample", 1, "images/s", True),
     ("photos, training, two threads", "photos_train", "imagenet_sample", 2, "images/s", True),
