@@ -90,8 +90,11 @@ void limit_scans(j_common_ptr cinfo) {
 }
 
 bool is_unsupported(int code) {
-  return code == JERR_SOF_UNSUPPORTED || code == JERR_BAD_PRECISION || code == JERR_ARITH_NOTIMPL ||
-         code == JERR_CONVERSION_NOTIMPL || code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL;
+#if JPEG_LIB_VERSION < 70  // libjpeg 8's interface, which Ubuntu builds, has no such error
+  if (code == JERR_ARITH_NOTIMPL) return true;
+#endif
+  return code == JERR_SOF_UNSUPPORTED || code == JERR_BAD_PRECISION || code == JERR_CONVERSION_NOTIMPL ||
+         code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL;
 }
 
 class TurboDecoder final : public FormatDecoder {

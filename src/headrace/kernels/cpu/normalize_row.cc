@@ -27,11 +27,12 @@ constexpr IntTag kInt;
 constexpr int64_t kChunk = 512;
 constexpr int64_t kMaxPeriod = 16;
 
-// Highway's own half precision isn't IEEE rounding on targets without the instructions.
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
-constexpr bool kHardwareHalf = false;
-#else
+// Highway's own half precision isn't IEEE rounding on targets without the instructions; smaller numbers are better
+// targets.
+#if (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM_A64
 constexpr bool kHardwareHalf = true;
+#else
+constexpr bool kHardwareHalf = false;
 #endif
 
 template <typename In> HWY_INLINE FloatVec load_float(const In* in) {
