@@ -40,37 +40,65 @@ Ref<Buffer> HostPool::allocate(size_t bytes, MemoryUse use) {
   if (bytes >= size_t{1} << 50) fail(ErrorKind::kMemory, "memory: no system has {} bytes", bytes);
   const int cls = size_class(bytes);
   const size_t size = class_bytes(cls);
-  const size_t used = bytes_in_use();
-  if (limit_ != 0 && used + size > limit_) {
-    fail(ErrorKind::kMemory,
-         "memory_limit: {} bytes are needed, {} of {} are in use (batches {}, scratch {}, caches {}), {} batches are "
-         "held by the "
-         "program; let go of batches, reduce batch_size or raise memory_limit",
-         size, used, limit_, bytes_in_use(MemoryUse::kSlots), bytes_in_use(MemoryUse::kArenas),
-         bytes_in_use(MemoryUse::kCaches), held_batches());
-  }
-  Buffer* buffer = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (!idle_[cls].empty()) {
-      buffer = idle_[cls].back();
-      idle_[cls].pop_back();
-      idle_bytes_.fetch_sub(size, std::memory_order_relaxed);
-    }
-  }
+  Buffer* buffer = take_idle(cls);
   if (!buffer) {
-    void* block = std::aligned_alloc(kAlignment, kHeaderBytes + size);
-    if (!block) fail(ErrorKind::kMemory, "memory: the system has no {} bytes left", size);
-    system_allocations_.fetch_add(1, std::memory_order_relaxed);
-    buffer = new (block) Buffer();
-    buffer->data_ = static_cast<uint8_t*>(block) + kHeaderBytes;
-    buffer->size_ = size;
-    buffer->size_class_ = cls;
+    if (!reserve(size)) {
+      fail(ErrorKind::kMemory,
+           "memory_limit: {} bytes are needed, {} of {} are in use (batches {}, scratch {}, caches {}), {} batches are "
+           "held by the "
+           "program; let go of batches, reduce batch_size or raise memory_limit",
+           size, bytes_in_use(), limit_, bytes_in_use(MemoryUse::kSlots), bytes_in_use(MemoryUse::kArenas),
+           bytes_in_use(MemoryUse::kCaches), held_batches());
+    }
+    buffer = new_block(size, cls);
   }
   buffer->use_ = use;
   buffer->pool_ = Ref<HostPool>(this);
   in_use_[static_cast<int>(use)].fetch_add(size, std::memory_order_relaxed);
   return Ref<Buffer>(buffer);
+}
+
+Buffer* HostPool::take_idle(int size_class) {
+  const std::lock_guard lock(mutex_);
+  if (idle_[size_class].empty()) return nullptr;
+  Buffer* buffer = idle_[size_class].back();
+  idle_[size_class].pop_back();
+  idle_bytes_.fetch_sub(buffer->size_, std::memory_order_relaxed);
+  return buffer;
+}
+
+// Counts a block that is about to be taken from the system, after giving idle ones back if the limit asks for it.
+bool HostPool::reserve(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  for (int cls = kClasses - 1; limit_ != 0 && reserved_ + bytes > limit_ && cls >= 0; --cls) {
+    while (!idle_[cls].empty() && reserved_ + bytes > limit_) {
+      Buffer* buffer = idle_[cls].back();
+      idle_[cls].pop_back();
+      idle_bytes_.fetch_sub(buffer->size_, std::memory_order_relaxed);
+      reserved_ -= buffer->size_;
+      free_block(buffer);
+    }
+  }
+  if (limit_ != 0 && reserved_ + bytes > limit_) return false;
+  reserved_ += bytes;
+  return true;
+}
+
+Buffer* HostPool::new_block(size_t bytes, int size_class) {
+  void* block = std::aligned_alloc(kAlignment, kHeaderBytes + bytes);
+  if (!block) {
+    {
+      const std::lock_guard lock(mutex_);
+      reserved_ -= bytes;
+    }
+    fail(ErrorKind::kMemory, "memory: the system has no {} bytes left", bytes);
+  }
+  system_allocations_.fetch_add(1, std::memory_order_relaxed);
+  auto* buffer = new (block) Buffer();
+  buffer->data_ = static_cast<uint8_t*>(block) + kHeaderBytes;
+  buffer->size_ = bytes;
+  buffer->size_class_ = size_class;
+  return buffer;
 }
 
 void HostPool::take_back(Buffer* buffer) noexcept {
@@ -82,6 +110,7 @@ void HostPool::take_back(Buffer* buffer) noexcept {
       idle_bytes_.fetch_add(buffer->size_, std::memory_order_relaxed);
       return;
     }
+    reserved_ -= buffer->size_;
   }
   free_block(buffer);
 }
@@ -97,7 +126,7 @@ void HostPool::close() {
     std::lock_guard lock(mutex_);
     closed_ = true;
     std::swap(idle, idle_);
-    idle_bytes_ = 0;
+    reserved_ -= idle_bytes_.exchange(0);
   }
   for (auto& buffers : idle) {
     for (Buffer* buffer : buffers) free_block(buffer);

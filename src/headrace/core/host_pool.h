@@ -40,10 +40,11 @@ class HostPool final : public RefCounted {
  public:
   static constexpr size_t kAlignment = 64;
 
-  // `limit`: most bytes in use at a time; 0 means no limit.
+  // `limit`: most bytes that may be taken from the system at a time, idle blocks included; 0 means no limit.
   explicit HostPool(size_t limit = 0) : limit_(limit) {}
 
-  // Memory for at least `bytes` bytes, uninitialised. Over the limit: kMemory error that says what holds the memory.
+  // Memory for at least `bytes` bytes, uninitialised. Near the limit idle blocks are given back first; over it: kMemory
+  // error that says what holds the memory.
   Ref<Buffer> allocate(size_t bytes, MemoryUse use);
 
   // Gives idle memory back to the system; buffers released from now on are freed at once.
@@ -64,6 +65,9 @@ class HostPool final : public RefCounted {
   friend class Buffer;
   static constexpr int kClasses = 4 * 48;
   ~HostPool() override { close(); }
+  Buffer* take_idle(int size_class);
+  bool reserve(size_t bytes);
+  Buffer* new_block(size_t bytes, int size_class);
   void take_back(Buffer* buffer) noexcept;
   static void free_block(Buffer* buffer) noexcept;
 
@@ -71,6 +75,7 @@ class HostPool final : public RefCounted {
   std::mutex mutex_;
   bool closed_ = false;
   std::array<std::vector<Buffer*>, kClasses> idle_;
+  size_t reserved_ = 0;  // bytes of all blocks, in use or idle
   std::atomic<size_t> idle_bytes_{0};
   std::array<std::atomic<size_t>, static_cast<int>(MemoryUse::kCount)> in_use_{};
   std::atomic<int64_t> system_allocations_{0};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -45,6 +46,42 @@ TEST(HostPool, TheLimitIsAnErrorThatNamesTheParts) {
     EXPECT_NE(error.message().find("scratch 6"), std::string::npos) << error.message();
   }
   EXPECT_NO_THROW(pool->allocate(2000, MemoryUse::kSlots));
+}
+
+TEST(HostPool, IdleBlocksMakeRoomWithinTheLimit) {
+  auto pool = make_ref<HostPool>(10240);
+  {
+    std::vector<Ref<Buffer>> small;
+    for (int i = 0; i < 100; ++i) small.push_back(pool->allocate(64, MemoryUse::kSlots));
+  }
+  EXPECT_EQ(pool->bytes_idle(), 6400u);
+  const auto large = pool->allocate(8192, MemoryUse::kSlots);
+  EXPECT_LE(pool->bytes_in_use() + pool->bytes_idle(), pool->limit());
+}
+
+TEST(HostPool, ThreadsTogetherStayWithinTheLimit) {
+  auto pool = make_ref<HostPool>(64 * 1024);
+  std::atomic<int> refused{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 200; ++round) {
+        std::vector<Ref<Buffer>> mine;
+        for (int i = 0; i < 40; ++i) {
+          try {
+            mine.push_back(pool->allocate(64 + (i * 131 + t * 977) % 1500, MemoryUse::kSlots));
+          } catch (const Error&) {
+            ++refused;
+          }
+          EXPECT_LE(pool->bytes_in_use(), pool->limit());
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_GT(refused, 0);  // the limit was reached
+  EXPECT_EQ(pool->bytes_in_use(), 0u);
+  EXPECT_LE(pool->bytes_idle(), pool->limit());
 }
 
 TEST(HostPool, BuffersOutliveCloseAndPool) {
