@@ -15,7 +15,7 @@ import numpy as np
 
 from headrace import _core, argument_values, types
 from headrace.data_node import DataNode
-from headrace.schemas import all_schemas, arg_specs, find_schema, schema_name
+from headrace.schemas import arg_specs, find_schema, schema_name
 
 if TYPE_CHECKING:
     from headrace.callbacks import Callback
@@ -341,8 +341,3 @@ def call_by_name(
 ) -> Any:
     """:func:`call` for the operator of that name."""
     return call(find_schema(op), inputs, arguments, device, arguments.pop("name", None), display_name)
-
-
-def has_operator(op: str) -> bool:
-    """This build has an operator of that name."""
-    return op in all_schemas()

@@ -19,7 +19,6 @@ class RefCounted {
   void release() const noexcept {
     if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) const_cast<RefCounted*>(this)->dispose();
   }
-  int64_t use_count() const noexcept { return count_.load(std::memory_order_acquire); }
 
  protected:
   virtual ~RefCounted() = default;

@@ -35,8 +35,6 @@ class OpSpec {
   double get_float(std::string_view arg) const;
   const std::string& get_string(std::string_view arg) const;
   DType get_dtype(std::string_view arg) const { return static_cast<DType>(get_int(arg)); }
-  ImageType get_image_type(std::string_view arg) const { return static_cast<ImageType>(get_int(arg)); }
-  InterpType get_interp_type(std::string_view arg) const { return static_cast<InterpType>(get_int(arg)); }
   Layout get_layout(std::string_view arg) const { return Layout(std::string_view(get_string(arg))); }
   const std::vector<int64_t>& get_ints(std::string_view arg) const;
   const std::vector<double>& get_floats(std::string_view arg) const;

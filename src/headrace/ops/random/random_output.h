@@ -63,11 +63,6 @@ template <typename Real, typename Use> void for_normal(const RandomStream& strea
       stream, count, [](auto... args) { fill_normal(args...); }, use);
 }
 
-// Index 0 .. bound - 1 from 64 random bits, without bias beyond 2^-64.
-inline uint64_t index_below(uint64_t bits, uint64_t bound) {
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * bound) >> 64);
-}
-
 // A stream of its own for element e of the sample that `stream` belongs to, for methods that reject and draw again.
 class ElementStreams {
  public:
