@@ -26,13 +26,12 @@ OnError on_error_from(std::string_view name) {
   return OnError::kZero;
 }
 
-void construct(Executor* self, nb::list graphs, int batch_size, int num_threads, int prefetch_queue_depth,
-               size_t memory_limit, std::string_view on_error, std::string primary_reader, bool exact_epochs,
-               bool set_affinity, std::string checkpoint, double stall_report_seconds) {
+void construct(Executor* self, nb::list graphs, int batch_size, int num_threads, size_t memory_limit,
+               std::string_view on_error, std::string primary_reader, bool exact_epochs, bool set_affinity,
+               std::string checkpoint, double stall_report_seconds) {
   ExecutorOptions options;
   options.batch_size = batch_size;
   options.num_threads = num_threads;
-  options.prefetch_queue_depth = prefetch_queue_depth;
   options.memory_limit = memory_limit;
   options.on_error = on_error_from(on_error);
   options.primary_reader = std::move(primary_reader);
@@ -124,9 +123,8 @@ nb::dict meta_dict(const ReaderMeta& meta) {
 void bind_executor(nb::module_& m) {
   nb::class_<Executor>(m, "Executor", "Runs the graphs of a group of pipelines. Used by one thread at a time.")
       .def("__init__", &construct, nb::arg("graphs"), nb::kw_only(), nb::arg("batch_size"), nb::arg("num_threads"),
-           nb::arg("prefetch_queue_depth"), nb::arg("memory_limit"), nb::arg("on_error"), nb::arg("primary_reader"),
-           nb::arg("exact_epochs"), nb::arg("set_affinity"), nb::arg("checkpoint"),
-           nb::arg("stall_report_seconds") = 30.0)
+           nb::arg("memory_limit"), nb::arg("on_error"), nb::arg("primary_reader"), nb::arg("exact_epochs"),
+           nb::arg("set_affinity"), nb::arg("checkpoint"), nb::arg("stall_report_seconds") = 30.0)
       .def("make_feed", &make_feed, nb::arg("data").none(), nb::arg("layout"), nb::arg("copy"),
            "A batch in this executor's memory.")
       .def("feed", &feed, nb::arg("plan"), nb::arg("node"), nb::arg("outputs"))

@@ -57,7 +57,7 @@ class PipelineGroup:
                 raise RuntimeError("PipelineGroup: a pipeline belongs to a group, or was built, already")
         # One of the two directions is weak, so that threads end with the last reference and not with the collector.
         self.pipelines: list[Pipeline] = [weakref.proxy(p) for p in pipelines] if _owned_by_pipeline else [*pipelines]
-        self.iterator_state: Any = None
+        self.iterator_states: list[Any] = []
         self._primary_reader = primary_reader
         self._exact_epochs = exact_epochs
         self._executor: _core.Executor | None = None
@@ -72,6 +72,7 @@ class PipelineGroup:
         self._out_of_step: Exception | None = None  # what kept this process from a computation of all processes
         self._caller = threading.Lock()  # held while a thread asks for batches, if the operators need one
         self.restored = False
+        self._restored_from: list[dict[str, Any]] = []
         # What happens when the iterations started so far have been taken: the end of data, or a source's exception.
         self._event: BaseException | None = None
         self._positions: collections.deque[list[list[int]]] = collections.deque()
@@ -85,18 +86,17 @@ class PipelineGroup:
             return self
         first = self.pipelines[0]
         graphs = [pipeline._make_graph() for pipeline in self.pipelines]
-        saved = self._checkpoint_given()
+        saved = self._checkpoints_given()
         self._executor = _core.Executor(
             graphs,
             batch_size=first.max_batch_size,
             num_threads=max(pipeline.num_threads for pipeline in self.pipelines),
-            prefetch_queue_depth=self.depth,
             memory_limit=first.memory_limit or 0,
             on_error=first.on_error,
             primary_reader=self._primary_reader,
             exact_epochs=self._exact_epochs,
             set_affinity=first.set_affinity,
-            checkpoint=json.dumps(saved["executor"]) if saved else "",
+            checkpoint=json.dumps([state["executor"] for state in saved]) if saved else "",
         )
         self.has_joint_operators = self._executor.has_joint_operators
         self._hooks = [pipeline for pipeline in self.pipelines if pipeline._overrides_iter_setup()]
@@ -266,46 +266,50 @@ class PipelineGroup:
         }
         return json.dumps(state).encode()
 
-    def _checkpoint_given(self) -> dict[str, Any] | None:
-        given = self.pipelines[0]._checkpoint
-        if given is None:
-            return None
-        if not self.pipelines[0]._enable_checkpointing:
+    def _checkpoints_given(self) -> list[dict[str, Any]]:
+        """The different checkpoints that the pipelines were given, in order."""
+        given: list[bytes | str] = []
+        for pipeline in self.pipelines:
+            one_or_more = pipeline._checkpoint
+            if one_or_more is None:
+                continue
+            of_pipeline = [one_or_more] if isinstance(one_or_more, bytes | str) else one_or_more
+            given.extend(checkpoint for checkpoint in of_pipeline if checkpoint not in given)
+        if given and not self.pipelines[0]._enable_checkpointing:
             raise RuntimeError(
                 "Cannot restore the checkpoint. The `enable_checkpointing` was not specified when creating the pipeline"
             )
-        try:
-            state = json.loads(given)
-        except (TypeError, ValueError) as error:
-            raise RuntimeError(f"checkpoint: expected the JSON that checkpoint() gave: {error}") from None
-        if not isinstance(state, dict) or state.get("format") != _CHECKPOINT_FORMAT:
-            raise RuntimeError("checkpoint: expected the JSON that checkpoint() gave; the field `format` differs")
-        if state.get("version") != 1:
-            raise RuntimeError(f"checkpoint: version {state.get('version')} is unknown, this headrace reads 1")
-        sources = state.get("sources")
-        pairs = isinstance(sources, list) and all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(number, int) for number in pair)
-            for pair in sources
-        )
-        if not pairs or not isinstance(state.get("executor"), dict):
-            raise RuntimeError("checkpoint: damaged: a field is missing or of another type: `sources` or `executor`")
-        if len(state["sources"]) != len(self.pipelines):
-            raise RuntimeError(
-                f"checkpoint: `sources` is of a group of {len(state['sources'])} pipelines, this one has "
-                f"{len(self.pipelines)}"
-            )
-        return state
+        return [_read_checkpoint(checkpoint) for checkpoint in given]
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        for pipeline, position in zip(self.pipelines, state["sources"], strict=True):
-            for name in pipeline._inputs.restore(position):
-                logger.warning(
-                    "external_source '%s' cannot go on where the checkpoint was taken: only callables with one "
-                    "argument can; it starts anew",
-                    name,
-                )
-        self.iterator_state = state.get("iterator")
+    def _restore(self, saved: list[dict[str, Any]]) -> None:
+        sources = [position for state in saved for position in state["sources"]]
+        if len(sources) == len(self.pipelines):
+            for pipeline, position in zip(self.pipelines, sources, strict=True):
+                for name in pipeline._inputs.restore(position):
+                    logger.warning(
+                        "external_source '%s' cannot go on where the checkpoint was taken: only callables with one "
+                        "argument can; it starts anew",
+                        name,
+                    )
+        elif self._fed:
+            raise RuntimeError(
+                f"checkpoint: `sources`: it was taken from {len(sources)} pipelines, this group has "
+                f"{len(self.pipelines)}; an external_source cannot be cut anew"
+            )
+        self.iterator_states = [state.get("iterator") for state in saved]
+        self._restored_from = saved
         self.restored = True
+
+    def rest_of_epoch(self, reader: str) -> tuple[int, int]:
+        """After restoring: the epoch of a reader, and how many samples all pipelines together had left of it."""
+        rests = [
+            saved["remaining"]
+            for state in self._restored_from
+            for pipeline in state["executor"]["pipelines"]
+            for saved in pipeline["readers"]
+            if saved["name"] == reader
+        ]
+        return rests[0]["epoch"], sum(end - begin for rest in rests for begin, end in rest["ranges"])
 
     def close(self) -> None:
         """Ends the workers and gives the memory back. Batches that were handed out stay valid. Idempotent."""
@@ -327,6 +331,25 @@ class PipelineGroup:
         # The child has none of the threads; the executor must not be destroyed there either, since that joins them.
         self._forked = True
         _left_in_parent.append(self._executor)
+
+
+def _read_checkpoint(given: bytes | str) -> dict[str, Any]:
+    try:
+        state = json.loads(given)
+    except (TypeError, ValueError) as error:
+        raise RuntimeError(f"checkpoint: expected the JSON that checkpoint() gave: {error}") from None
+    if not isinstance(state, dict) or state.get("format") != _CHECKPOINT_FORMAT:
+        raise RuntimeError("checkpoint: expected the JSON that checkpoint() gave; the field `format` differs")
+    if state.get("version") != 1:
+        raise RuntimeError(f"checkpoint: version {state.get('version')} is unknown, this headrace reads 1")
+    sources = state.get("sources")
+    pairs = isinstance(sources, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(number, int) for number in pair)
+        for pair in sources
+    )
+    if not pairs or not isinstance(state.get("executor"), dict):
+        raise RuntimeError("checkpoint: damaged: a field is missing or of another type: `sources` or `executor`")
+    return state
 
 
 _left_in_parent: list[Any] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from headrace import graph_builder, types
@@ -66,7 +67,8 @@ class PipelineSettings:
         exec_pipelined: False: no prefetching, as with ``prefetch_queue_depth=1``.
         prefetch_queue_depth: iterations under way at a time, at least 1.
         set_affinity: pin each worker thread to a core.
-        enable_checkpointing, checkpoint: allow :meth:`checkpoint`, and go on where one was taken.
+        enable_checkpointing, checkpoint: allow :meth:`checkpoint`, and go on where one was taken. A list of those of
+            all shards goes on with another number of them.
         output_dtype, output_ndim, output_layout: what the outputs must be like, one for all or one for each; checked
             at every run.
         memory_limit: most bytes of host memory for batches; None: no limit.
@@ -93,7 +95,7 @@ class PipelineSettings:
         *,
         enable_memory_stats: bool = False,
         enable_checkpointing: bool = False,
-        checkpoint: bytes | str | None = None,
+        checkpoint: bytes | str | Sequence[bytes | str] | None = None,
         py_num_workers: int = 1,
         py_start_method: str = "fork",
         py_callback_pickler: Any = None,

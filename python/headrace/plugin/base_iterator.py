@@ -45,7 +45,9 @@ class BaseIterator:
         mask_name: under this name a batch has a bool for each row: False for rows that only fill the batch up, or
             replace a bad sample. By default ``"mask"`` with ``exact_epochs`` or pipelines whose ``on_error`` isn't
             ``"raise"``, else none; ``""``: none.
-        checkpoints: what :meth:`checkpoints` gave; the pipelines go on there.
+        checkpoints: what :meth:`checkpoints` gave; the pipelines go on there. With another number of shards: the
+            lists of all processes, joined; what was left of the epoch is shared out anew. The batch size over all
+            shards must stay the same.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class BaseIterator:
         self._in_epoch = False  # a batch of the present epoch was handed out
         self._taken = self._group.executor.delivered
         if self._group.restored:
-            self._restore(self._group.iterator_state)
+            self._restore(self._group.iterator_states)
         elif prepare_first_batch:
             self._check_for_data()
         if prepare_first_batch:
@@ -280,6 +282,7 @@ class BaseIterator:
             )
         state = {
             **self._fixed_state(),
+            "batch_size": self.batch_size,
             "in_epoch": self._in_epoch,
             "source_ended": self._source_ended,
             "counter": self._counter.state(),
@@ -289,21 +292,34 @@ class BaseIterator:
     def _fixed_state(self) -> dict[str, Any]:
         """What must be equal where a checkpoint is restored."""
         return {
-            "batch_size": self.batch_size,
-            "num_pipelines": len(self._pipes),
+            "global_batch_size": self.batch_size * self._num_shards(),
             "last_batch_policy": self._policy.name,
             "epochs": type(self._counter).__name__,
         }
 
-    def _restore(self, state: Any) -> None:
+    def _num_shards(self) -> int:
+        """Pipelines that share the data: those of all processes, if a reader tells their number."""
+        if not self._reader_name:
+            return len(self._pipes)
+        return int(self._pipes[0].reader_meta(self._reader_name)["number_of_shards"])
+
+    def _restore(self, states: list[Any]) -> None:
+        state = states[0]
         if state is None:  # taken by a pipeline that no iterator ran
             return
         for field, now in self._fixed_state().items():
             if state.get(field) != now:
                 raise RuntimeError(f"checkpoint: iterator: {field} was {state.get(field)!r}, now it is {now!r}")
+        if any(other != state for other in states):
+            raise RuntimeError("checkpoint: iterator: the checkpoints were not all taken after the same batch")
         self._in_epoch = bool(state["in_epoch"])
         self._source_ended = bool(state["source_ended"])
-        self._counter.restore(state["counter"])
+        if state["batch_size"] == self.batch_size:
+            self._counter.restore(state["counter"])
+        else:
+            assert isinstance(self._counter, ReaderEpochs) and self._reader_name
+            batches = int(state["counter"]["count"]) // int(state["batch_size"])
+            self._counter.restore_cut_anew(state["counter"], batches, *self._group.rest_of_epoch(self._reader_name))
 
     def close(self) -> None:
         """Ends the pipelines' threads and gives their memory back; batches that were handed out stay valid."""
@@ -349,12 +365,14 @@ def _is_auto_reset(value: str | bool | None) -> bool:
 def _give_checkpoints(pipes: list[Pipeline], checkpoints: Sequence[bytes | str] | None) -> None:
     if checkpoints is None:
         return
-    if len(checkpoints) != len(pipes):
-        raise ValueError(f"checkpoints: expected one for each of the {len(pipes)} pipelines, got {len(checkpoints)}")
-    for pipe, checkpoint in zip(pipes, checkpoints, strict=True):
+    if isinstance(checkpoints, bytes | str) or not checkpoints:
+        raise ValueError(
+            "checkpoints: expected the list that checkpoints() gave, or those of all processes in one list"
+        )
+    for pipe in pipes:
         if pipe._built:
             raise RuntimeError("checkpoints: the pipelines were built already; give them before")
-        pipe._checkpoint = checkpoint
+        pipe._checkpoint = list(checkpoints)
         pipe._enable_checkpointing = True
 
 

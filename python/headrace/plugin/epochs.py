@@ -106,13 +106,16 @@ class ReaderEpochs(EpochCounter):
         self._shards = shards
         self._sizes = shards.shard_sizes()  # of the shard that each rank reads in the present epoch
         self._ahead = [0] * shards.num_shards
+        self._next_sizes: list[int] | None = None  # of the next epoch, while this one is a rest that was cut anew
         self._overlaps = policy is LastBatchPolicy.FILL and not shards.padded
-        if policy is LastBatchPolicy.DROP:
-            self.size = shards.num_samples // shards.num_shards
-        elif shards.padded:
-            self.size = -(-shards.num_samples // shards.num_shards)
-        else:
-            self.size = self._whole_batches(max(self._sizes))
+        self.size = self._whole_size()
+
+    def _whole_size(self) -> int:
+        if self._policy is LastBatchPolicy.DROP:
+            return self._shards.num_samples // self._shards.num_shards
+        if self._shards.padded:
+            return -(-self._shards.num_samples // self._shards.num_shards)
+        return self._whole_batches(max(self._sizes))
 
     def num_batches(self) -> int:
         if self._policy is LastBatchPolicy.DROP:
@@ -143,8 +146,11 @@ class ReaderEpochs(EpochCounter):
             self._carry_over()
             return
         self._count = 0
-        if self._policy is LastBatchPolicy.PARTIAL:
+        cut_anew = self._next_sizes is not None
+        if cut_anew or self._policy is LastBatchPolicy.PARTIAL:
             self._next_shards()
+        if cut_anew:
+            self.size = self._whole_size()
 
     def _carry_over(self) -> None:
         read = self._count - min(self._ahead)
@@ -161,20 +167,50 @@ class ReaderEpochs(EpochCounter):
         return [size - ahead for size, ahead in zip(self._sizes, self._ahead, strict=True)]
 
     def _next_shards(self) -> None:
-        if not self._shards.stick_to_shard:
+        if self._next_sizes is not None:
+            self._sizes, self._next_sizes = self._next_sizes, None
+        elif not self._shards.stick_to_shard:
             self._sizes = self._sizes[1:] + self._sizes[:1]
 
     def _whole_batches(self, samples: int) -> int:
         return -(-samples // self._batch_size) * self._batch_size
 
     def state(self) -> dict[str, Any]:
-        return {"count": self._count, "ahead": self._ahead, "shard_sizes": self._sizes, "size": self.size}
+        return {
+            "count": self._count,
+            "ahead": self._ahead,
+            "shard_sizes": self._sizes,
+            "next_sizes": self._next_sizes,
+            "size": self.size,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
         self._ahead = [int(ahead) for ahead in state["ahead"]]
         self._sizes = [int(size) for size in state["shard_sizes"]]
+        self._next_sizes = state["next_sizes"]
         self.size = int(state["size"])
+
+    def restore_cut_anew(self, state: dict[str, Any], batches: int, epoch: int, left: int) -> None:
+        """Goes on from the :meth:`state` of another number of ranks, after ``batches`` batches of ``epoch``.
+
+        The ``left`` samples that all ranks together had not read are shared out: rank i of S reads those from
+        floor(i*left/S) to floor((i+1)*left/S). RuntimeError if the epoch had begun in the last batch of the one before.
+        """
+        if any(state["ahead"]):
+            raise RuntimeError(
+                "checkpoint: iterator: ahead: the epoch began in the last batch of the one before, so it cannot be cut "
+                "anew for another number of shards; use exact_epochs, pad_last_batch or another last_batch_policy"
+            )
+        shards = self._shards.num_shards
+        bounds = [left * i // shards for i in range(shards + 1)]
+        sizes = self._shards.shard_sizes()
+        turn = 0 if self._shards.stick_to_shard else (epoch + 1) % shards
+        self._count = batches * self._batch_size
+        self._sizes = [self._count + end - begin for begin, end in zip(bounds, bounds[1:], strict=False)]
+        self._next_sizes = sizes[turn:] + sizes[:turn]
+        if self._policy is not LastBatchPolicy.DROP:
+            self.size = max(self._sizes) if self._shards.padded else self._whole_batches(max(self._sizes))
 
 
 class SizeEpochs(EpochCounter):

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <map>
+#include <thread>
 
 #include "core/log.h"
 #include "exec/checkpoint.h"
@@ -18,16 +19,16 @@ namespace headrace {
 namespace {
 
 std::vector<std::unique_ptr<Plan>> make_plans(std::vector<Graph>& graphs, const Registry& registry,
-                                              const ExecutorOptions& options) {
-  if (!options.checkpoint.empty()) restore_seeds(options.checkpoint, graphs, registry);
+                                              const ExecutorOptions& options, const std::vector<PlanStart>& starts) {
   std::vector<std::unique_ptr<Plan>> plans;
   for (const Graph& graph : graphs) {
     graph.validate(registry);
-    plans.push_back(
-        std::make_unique<Plan>(graph, registry, options.batch_size, options.primary_reader, options.exact_epochs));
+    plans.push_back(std::make_unique<Plan>(graph, registry, options.batch_size, options.primary_reader,
+                                           options.exact_epochs, starts[plans.size()].readers));
     check(options.on_error != OnError::kSkip || plans.back()->fed_nodes().empty(),
           "on_error=\"skip\": a sample of an external_source has no substitute; use \"raise\" or \"zero\"");
   }
+  if (!options.checkpoint.empty()) check_against_checkpoint(options.checkpoint, plans, starts);
   return plans;
 }
 
@@ -37,18 +38,29 @@ int count_joint(const Plan& plan) {
   return count;
 }
 
+// What failed rows hold instead. Later segments come last: a substitute may have been zeroed behind it.
+void apply_changes(PlanRun& run) {
+  for (const SegmentWork& work : run.work) {
+    for (const RowChange& change : work.changes) {
+      run.rows->status[change.slot] = change.status;
+      if (change.status == RowStatus::kSubstituted) run.rows->ids[change.slot].index = change.index;
+    }
+  }
+}
+
 }  // namespace
 
 struct Executor::Impl {
   Impl(std::vector<Graph> graphs, const Registry& registry, ExecutorOptions opts)
       : options(std::move(opts)),
         pool(make_ref<HostPool>(options.memory_limit)),
-        plans(make_plans(graphs, registry, options)),
-        progress(plans.size()),
+        starts(options.checkpoint.empty() ? std::vector<PlanStart>(graphs.size())
+                                          : read_checkpoint(options.checkpoint, graphs, registry)),
+        plans(make_plans(graphs, registry, options, starts)),
         started_samples(plans.size(), 0),
         scheduler(std::make_unique<Scheduler>(plans, options, pool, trace)) {
-    if (!options.checkpoint.empty()) progress = read_checkpoint(options.checkpoint, plans);
     for (size_t p = 0; p < plans.size(); ++p) {
+      progress.push_back(starts[p].progress);
       started_samples[p] = progress[p].samples;
       expect_ragged.emplace_back(plans[p]->num_values(), false);
     }
@@ -71,11 +83,13 @@ struct Executor::Impl {
   void make_run(Iteration& iteration, int plan);
   void learn(const PlanRun& run);
   void report_stall();
+  void end();
 
   const ExecutorOptions options;
   const Ref<HostPool> pool;
   const pid_t process = getpid();
   Trace trace;
+  const std::vector<PlanStart> starts;
   std::vector<std::unique_ptr<Plan>> plans;
   std::vector<PlanProgress> progress;                                        // delivered, by plan
   std::vector<int64_t> started_samples;                                      // by plan
@@ -94,7 +108,7 @@ struct Executor::Impl {
 };
 
 Executor::Executor(std::vector<Graph> graphs, const Registry& registry, ExecutorOptions options)
-    : impl_(std::make_unique<Impl>(std::move(graphs), registry, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(std::move(graphs), registry, std::move(options))) {}
 
 Executor::~Executor() { close(); }
 
@@ -300,6 +314,7 @@ IterationOutputs Executor::take() {
     impl.progress[run.number].iterations += 1;
     impl.progress[run.number].samples += run.size;
     if (run.failed) continue;
+    apply_changes(run);
     impl.learn(run);
     for (int value : run.plan->outputs()) outputs[run.number].push_back(without_absent(run.batches[value]));
   }
@@ -349,15 +364,22 @@ bool Executor::close_within(std::chrono::milliseconds limit) {
 }
 
 void Executor::close() {
-  if (impl_->closed) return;
-  impl_->closed = true;
-  impl_->scheduler->close();
+  if (impl_->closed.exchange(true)) return;
+  if (impl_->scheduler->on_python_lane()) {
+    std::thread([impl = impl_] { impl->end(); }).detach();
+  } else {
+    impl_->end();
+  }
+}
+
+void Executor::Impl::end() {
+  scheduler->close();
   // The iterations themselves stay: another thread may be waiting for one.
-  for (Iteration& iteration : impl_->window) {
+  for (Iteration& iteration : window) {
     for (PlanRun& run : iteration.runs) std::fill(run.batches.begin(), run.batches.end(), nullptr);
   }
-  impl_->feeds.clear();
-  impl_->pool->close();
+  feeds.clear();
+  pool->close();
 }
 
 }  // namespace headrace

@@ -22,13 +22,14 @@ enum class OnError { kRaise, kSkip, kZero };
 struct ExecutorOptions {
   int batch_size = 1;
   int num_threads = 1;
-  int prefetch_queue_depth = 2;
   size_t memory_limit = 0;  // bytes; 0: none
   OnError on_error = OnError::kRaise;
   std::string primary_reader;  // instance name of the reader whose positions key the random numbers; "": the first
   bool exact_epochs = false;   // all readers pad their epochs to whole batches (pad_last_batch); padding is flagged
   bool set_affinity = false;   // pin each worker to a core
-  std::string checkpoint;      // JSON of checkpoint(): go on there; "": from the start. Errors name what differs
+  // JSON of checkpoint(), or an array of those of all processes: go on there; "": from the start. See
+  // read_checkpoint().
+  std::string checkpoint;
   double stall_report_seconds = 30;  // after so long without a batch, who waits for whom is logged; 0: never
 };
 
@@ -86,7 +87,9 @@ class Executor {
   const Graph& graph(int plan) const;
   const Ref<HostPool>& pool() const;
 
-  // Ends the workers and gives the memory back; batches that were handed out stay valid. Idempotent.
+  // Ends the workers and gives the memory back; batches that were handed out stay valid. Idempotent. Inside a function
+  // of the program that this executor runs (the garbage collector may call it there) it returns at once, and the
+  // threads end after that function.
   void close();
   // The same at the program's end: waits at most so long for a function of the program. False if it is still running;
   // the executor must never be destroyed then.
@@ -94,7 +97,7 @@ class Executor {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // close() may go on after the executor is gone
 };
 
 }  // namespace headrace

@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
+#include <future>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -16,7 +19,9 @@ namespace {
 constexpr int64_t kRecords = 37;
 std::atomic<int> slow_microseconds{0};
 std::atomic<int64_t> bad_record{-1};
+std::atomic<int64_t> refused_number{-1};
 std::atomic<int> batch_sums{0};
+std::function<void()> program_function;
 
 // Record i is the number i, and i more bytes of the value i.
 class NumberReader : public Reader {
@@ -106,12 +111,54 @@ class MergeByPresence : public SampleOperator {
   void run(SampleContext&) const override { fail(ErrorKind::kInternal, "a view must not be run"); }
 };
 
+// The slots' numbers, whatever else is in the graph.
+class SlotNumbers : public BatchOperator {
+ public:
+  explicit SlotNumbers(const OpSpec&) {}
+  void run(BatchContext& ctx) const override {
+    const auto size = static_cast<int>(ctx.rows->ids.size());
+    ctx.outputs[0] = make_ref<Batch>(ctx.pool, size);
+    Sample like;
+    like.dtype = DType::kInt64;
+    like.shape = Shape{1};
+    for (int64_t i = 0; i < size; ++i) {
+      std::memcpy(ctx.outputs[0]->claim(static_cast<int>(i), like), &i, sizeof i);
+    }
+  }
+};
+
+// The number plus one; refuses `refused_number`.
+class Increment : public SampleOperator {
+ public:
+  explicit Increment(const OpSpec&) {}
+  void infer(SampleContext& ctx) const override { ctx.output(0).describe_as(ctx.input(0)); }
+  void run(SampleContext& ctx) const override {
+    const int64_t number = *ctx.input(0).as<int64_t>();
+    check(number != refused_number, "the number {} is refused", number);
+    *ctx.output(0).as<int64_t>() = number + 1;
+  }
+};
+
+// Runs `program_function` as a function of the program.
+class CallsProgram : public BatchSum {
+ public:
+  explicit CallsProgram(const OpSpec& spec) : BatchSum(spec) {}
+  Lane lane() const override { return Lane::kPython; }
+  void run(BatchContext& ctx) const override {
+    program_function();
+    BatchSum::run(ctx);
+  }
+};
+
 const Registry& test_registry() {
   static const Registry registry = [] {
     Registry r;
     r.add<NumberReader>(Schema("numbers").outputs(2).reader());
     r.add<AddNoise>(Schema("noise").input("data").random());
     r.add<BatchSum>(Schema("batch_sum").input("data"));
+    r.add<SlotNumbers>(Schema("slot_numbers"));
+    r.add<Increment>(Schema("increment").input("data"));
+    r.add<CallsProgram>(Schema("calls_program").input("data"));
     r.add<SplitByParity>(Schema("split").input("data", {.infer_reads_data = true}).outputs(2).view());
     r.add<MergeByPresence>(Schema("merge").input("a").input("b").merge());
     r.add<Keep>(Schema("keep").input("data").view());
@@ -141,11 +188,10 @@ Graph reading_graph(ArgMap reader_args = {}) {
   return graph;
 }
 
-ExecutorOptions options(int batch_size, int threads = 1, int depth = 2) {
+ExecutorOptions options(int batch_size, int threads = 1) {
   ExecutorOptions o;
   o.batch_size = batch_size;
   o.num_threads = threads;
-  o.prefetch_queue_depth = depth;
   return o;
 }
 
@@ -163,8 +209,7 @@ TEST(Executor, ValuesDependOnlyOnIdentity) {
   for (int threads : {1, 2, 4}) {
     for (int batch_size : {1, 3, 8}) {
       for (int depth : {1, 2, 4}) {
-        Executor executor({reading_graph({{"random_shuffle", true}})}, test_registry(),
-                          options(batch_size, threads, depth));
+        Executor executor({reading_graph({{"random_shuffle", true}})}, test_registry(), options(batch_size, threads));
         for (int64_t samples = 0; samples < 2 * kRecords; samples += batch_size) {
           const auto outputs = next(executor, depth);
           const Batch& noisy = *outputs[0][0];
@@ -201,7 +246,7 @@ TEST(Executor, ViewsAreWrittenInPlaceAndOutputsAreDenseOrRagged) {
 }
 
 TEST(Executor, HeldBatchesNeverChange) {
-  Executor executor({reading_graph()}, test_registry(), options(5, 2, 3));
+  Executor executor({reading_graph()}, test_registry(), options(5, 2));
   std::vector<IterationOutputs> held;
   for (int k = 0; k < 40; ++k) held.push_back(next(executor, 3));
   for (int k = 0; k < 40; ++k) {
@@ -212,7 +257,7 @@ TEST(Executor, HeldBatchesNeverChange) {
 }
 
 TEST(Executor, SteadyStateAllocatesNothing) {
-  Executor executor({reading_graph()}, test_registry(), options(5, 2, 2));
+  Executor executor({reading_graph()}, test_registry(), options(5, 2));
   for (int k = 0; k < 1000; ++k) next(executor, 2);
   // How many buffers are in use at a time hangs on how the threads run, but has a bound.
   EXPECT_LE(executor.pool()->system_allocations(), 40);
@@ -340,11 +385,41 @@ TEST(Executor, SkipReplacesAndZeroClearsOnlyTheBadRow) {
   bad_record = -1;
 }
 
+// One segment reads; the other stands behind a batch operator that has nothing to do with it.
+TEST(Executor, EachSegmentZeroesItsOwnRows) {
+  Graph graph;
+  graph.add(test_registry(), make_node("numbers", "reader"));
+  graph.add(test_registry(), make_node("slot_numbers", "slots"));
+  graph.add(test_registry(), make_node("increment", "next", {{1, 0}}));
+  graph.set_outputs({{0, 0}, {2, 0}});
+  constexpr int kBatch = 8;
+  bad_record = 5;
+  refused_number = 3;
+  for (int threads : {1, 2, 4}) {
+    ExecutorOptions o = options(kBatch, threads);
+    o.on_error = OnError::kZero;
+    Executor executor({graph}, test_registry(), o);
+    for (int64_t first = 0; first < 3 * kRecords; first += kBatch) {
+      const auto outputs = next(executor, 2);
+      for (int slot = 0; slot < kBatch; ++slot) {
+        const int64_t record = (first + slot) % kRecords;
+        const bool zeroed = record == bad_record || slot == refused_number;
+        EXPECT_EQ(number_at(*outputs[0][0], slot), record == bad_record ? 0 : record);
+        EXPECT_EQ(number_at(*outputs[0][1], slot), slot == refused_number ? 0 : slot + 1);
+        for (const auto& output : outputs[0]) {
+          EXPECT_EQ(output->rows->status[slot], zeroed ? RowStatus::kZeroed : RowStatus::kGood) << slot;
+        }
+      }
+    }
+  }
+  bad_record = refused_number = -1;
+}
+
 TEST(Executor, ResumeAtEveryStepEqualsTheUninterruptedRun) {
   const Graph graph = reading_graph({{"random_shuffle", true}, {"num_shards", int64_t{2}}});
   std::vector<std::vector<int64_t>> whole;
   std::vector<std::string> checkpoints;
-  Executor executor({graph}, test_registry(), options(4, 2, 3));
+  Executor executor({graph}, test_registry(), options(4, 2));
   const auto values = [](const IterationOutputs& outputs) {
     std::vector<int64_t> list;
     for (int slot = 0; slot < 4; ++slot) list.push_back(number_at(*outputs[0][0], slot));
@@ -355,7 +430,7 @@ TEST(Executor, ResumeAtEveryStepEqualsTheUninterruptedRun) {
     whole.push_back(values(next(executor, 3)));
   }
   for (int k = 0; k < 20; ++k) {
-    ExecutorOptions o = options(4, 1, 2);
+    ExecutorOptions o = options(4, 1);
     o.checkpoint = checkpoints[k];
     Executor resumed({graph}, test_registry(), o);
     for (int j = k; j < 20; ++j) ASSERT_EQ(values(next(resumed, 2)), whole[j]) << k << " " << j;
@@ -376,10 +451,70 @@ TEST(Executor, CheckpointsOfSomethingElseAreRefused) {
   };
   EXPECT_EQ(message(reading_graph(), checkpoint), "accepted");
   EXPECT_NE(message(reading_graph({{"random_shuffle", true}}), checkpoint).find("graph"), std::string::npos);
-  EXPECT_NE(message(reading_graph({{"shard_id", int64_t{0}}, {"num_shards", int64_t{2}}}), checkpoint).find("graph"),
-            std::string::npos);
+  EXPECT_NE(message(reading_graph({{"stick_to_shard", true}}), checkpoint).find("graph"), std::string::npos);
   for (size_t cut = 1; cut < checkpoint.size(); cut += 7) {
     EXPECT_NE(message(reading_graph(), checkpoint.substr(0, cut)), "accepted") << cut;
+  }
+}
+
+ArgMap shard_args(int64_t shard, int64_t num_shards) {
+  return {{"shard_id", shard}, {"num_shards", num_shards}, {"random_shuffle", true}};
+}
+
+// The epoch's records that executors of one shard each read, batch after batch, until the epoch of all has ended.
+std::multiset<int64_t> rest_of_epoch(std::vector<std::unique_ptr<Executor>>& ranks, int64_t epoch) {
+  std::multiset<int64_t> records;
+  for (auto& rank : ranks) {
+    for (bool in_epoch = true; in_epoch;) {
+      const auto outputs = next(*rank, 1);
+      in_epoch = false;
+      for (const SampleId& id : outputs[0][0]->rows->ids) {
+        if (id.epoch != epoch) continue;
+        records.insert(id.index);
+        in_epoch = true;
+      }
+    }
+  }
+  return records;
+}
+
+TEST(Executor, OnOtherShardsTheRestOfTheEpochIsTheComplement) {
+  for (const int64_t before : {1, 2, 3, 5}) {
+    for (const int64_t after : {1, 2, 4, 5}) {
+      for (int steps = 1; steps <= 3; ++steps) {
+        std::multiset<int64_t> seen;
+        std::string checkpoints;
+        for (int64_t shard = 0; shard < before; ++shard) {
+          Executor rank({reading_graph(shard_args(shard, before))}, test_registry(), options(2));
+          for (int k = 0; k < steps; ++k) {
+            for (const SampleId& id : next(rank, 2)[0][0]->rows->ids) seen.insert(id.index);
+          }
+          checkpoints += (checkpoints.empty() ? "[" : ",") + rank.checkpoint();
+        }
+        std::vector<std::unique_ptr<Executor>> ranks;
+        for (int64_t shard = 0; shard < after; ++shard) {
+          ExecutorOptions o = options(2);
+          o.checkpoint = checkpoints + "]";
+          ranks.push_back(std::make_unique<Executor>(std::vector<Graph>{reading_graph(shard_args(shard, after))},
+                                                     test_registry(), o));
+        }
+        seen.merge(rest_of_epoch(ranks, 0));
+        ASSERT_EQ(seen.size(), static_cast<size_t>(kRecords)) << before << " " << after << " " << steps;
+        ASSERT_EQ(std::set<int64_t>(seen.begin(), seen.end()).size(), seen.size());
+      }
+    }
+  }
+}
+
+TEST(Executor, OtherShardsNeedTheStatesOfAll) {
+  const std::string one = Executor({reading_graph(shard_args(1, 2))}, test_registry(), options(4)).checkpoint();
+  ExecutorOptions o = options(4);
+  o.checkpoint = one;
+  try {
+    Executor executor({reading_graph(shard_args(0, 4))}, test_registry(), o);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("states of all 2 shards, got 1"), std::string::npos) << error.message();
   }
 }
 
@@ -398,7 +533,7 @@ TEST(Executor, GroupsRunTheirPlansTogether) {
 }
 
 TEST(Executor, MemoryLimitIsAnErrorNotAWait) {
-  ExecutorOptions o = options(32, 2, 4);
+  ExecutorOptions o = options(32, 2);
   o.memory_limit = 400 << 10;
   Executor executor({reading_graph()}, test_registry(), o);
   std::vector<IterationOutputs> held;
@@ -418,10 +553,41 @@ TEST(Executor, MemoryLimitIsAnErrorNotAWait) {
   EXPECT_EQ(executor.take()[0].size(), 3u);
 }
 
+// The garbage collector may end an executor inside a function that the executor itself runs.
+TEST(Executor, ClosesInsideAFunctionOfTheProgram) {
+  Graph graph;
+  graph.add(test_registry(), make_node("numbers", "reader"));
+  graph.add(test_registry(), make_node("calls_program", "function", {{0, 0}}));
+  graph.set_outputs({{1, 0}});
+  for (const bool destroy : {false, true}) {
+    auto executor = std::make_unique<Executor>(std::vector<Graph>{graph}, test_registry(), options(4, 2));
+    const Ref<HostPool> pool = executor->pool();
+    std::promise<void> started, called;
+    program_function = [&] {
+      started.get_future().wait();
+      if (destroy) {
+        executor.reset();
+      } else {
+        executor->close();
+      }
+      called.set_value();
+    };
+    executor->start();
+    started.set_value();
+    ASSERT_EQ(called.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+    if (!destroy) {
+      EXPECT_THROW(executor->start(), Error);
+    }
+    executor.reset();
+    while (pool->bytes_in_use() > 0) std::this_thread::yield();  // the threads end behind the function
+  }
+  program_function = nullptr;
+}
+
 TEST(Executor, ClosesWhileWorkIsUnderWay) {
   slow_microseconds = 2000;
   for (int k = 0; k < 20; ++k) {
-    Executor executor({reading_graph()}, test_registry(), options(16, 3, 3));
+    Executor executor({reading_graph()}, test_registry(), options(16, 3));
     for (int i = 0; i < 3; ++i) executor.start();
     if (k % 2) executor.take();
     executor.close();

@@ -13,6 +13,13 @@ namespace headrace {
 struct Iteration;
 struct PlanRun;
 
+// A row that did not come out as the sampler had said.
+struct RowChange {
+  int slot = 0;
+  RowStatus status = RowStatus::kGood;
+  int64_t index = 0;  // of the sample that it holds
+};
+
 // A segment of one plan in one iteration. Workers take slots [next, size) in chunks; a batch segment has one.
 struct SegmentWork {
   PlanRun* run = nullptr;
@@ -21,6 +28,7 @@ struct SegmentWork {
   int next = 0;
   int done = 0;
   int waits_for = 0;
+  std::vector<RowChange> changes;    // added under the scheduler's mutex
   std::shared_ptr<void> dispatched;  // BatchContext::dispatched
 };
 
@@ -34,9 +42,9 @@ struct IterationError {
 struct PlanRun {
   Iteration* iteration = nullptr;
   const Plan* plan = nullptr;
-  int number = 0;  // of the plan in the group
-  int size = 0;    // samples
-  Ref<BatchRows> rows;
+  int number = 0;                    // of the plan in the group
+  int size = 0;                      // samples
+  Ref<BatchRows> rows;               // as the sampler says while segments run; take() adds their changes
   std::vector<SampleId> reader_ids;  // slot-major: [slot * readers + reader]
   std::vector<Ref<Batch>> batches;   // by value
   std::vector<SegmentWork> work;     // by segment

@@ -49,11 +49,11 @@ std::vector<int> PlanNode::uses() const {
 }
 
 Plan::Plan(const Graph& graph, const Registry& registry, int batch_size, const std::string& primary_reader,
-           bool exact_epochs)
+           bool exact_epochs, const ReaderStarts& starts)
     : graph_(graph.simplified(registry)), operators_(std::make_shared<std::vector<std::shared_ptr<Operator>>>()) {
   nodes_.reserve(graph_.nodes().size());
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
-    make_node(registry, static_cast<int>(i), batch_size, exact_epochs);
+    make_node(registry, static_cast<int>(i), batch_size, exact_epochs, starts);
   }
   for (Edge edge : graph_.outputs()) outputs_.push_back(nodes_[edge.node].first_output + edge.output);
   make_segments();
@@ -63,7 +63,8 @@ Plan::Plan(const Graph& graph, const Registry& registry, int batch_size, const s
   choose_primary(primary_reader);
 }
 
-void Plan::make_node(const Registry& registry, int number, int batch_size, bool exact_epochs) {
+void Plan::make_node(const Registry& registry, int number, int batch_size, bool exact_epochs,
+                     const ReaderStarts& starts) {
   const Node& node = graph_.nodes()[number];
   PlanNode& plan = nodes_.emplace_back();
   plan.node = &node;
@@ -96,7 +97,7 @@ void Plan::make_node(const Registry& registry, int number, int batch_size, bool 
     plan.op = registry.create(plan.spec);
     operators_->push_back(plan.op);
     if (dynamic_cast<Reader*>(plan.op.get())) {
-      make_reader(number, batch_size, exact_epochs);
+      make_reader(number, batch_size, exact_epochs, starts);
     } else if (dynamic_cast<BatchOperator*>(plan.op.get())) {
       plan.kind = NodeKind::kBatch;
     }
@@ -107,14 +108,16 @@ void Plan::make_node(const Registry& registry, int number, int batch_size, bool 
   }
 }
 
-void Plan::make_reader(int number, int batch_size, bool exact_epochs) {
+void Plan::make_reader(int number, int batch_size, bool exact_epochs, const ReaderStarts& starts) {
   PlanNode& plan = nodes_[number];
   plan.kind = NodeKind::kReader;
   plan.reader = static_cast<int>(readers_.size());
   const auto& reader = static_cast<const Reader&>(*plan.op);
-  readers_.push_back({plan.node->name, number,
-                      std::make_unique<Sampler>(sampler_options(plan.spec, reader, batch_size, exact_epochs),
-                                                plan.spec.schema->name())});
+  const auto start = starts.find(plan.node->name);
+  readers_.push_back(
+      {plan.node->name, number,
+       std::make_unique<Sampler>(sampler_options(plan.spec, reader, batch_size, exact_epochs), plan.spec.schema->name(),
+                                 start == starts.end() ? std::nullopt : std::optional(start->second))});
 }
 
 void Plan::make_segments() {

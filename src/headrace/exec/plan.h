@@ -6,6 +6,7 @@
 // there when the iteration starts.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,11 +56,14 @@ struct PlanReader {
   std::unique_ptr<Sampler> sampler;
 };
 
+// What readers begin with instead of a whole epoch, by instance name.
+using ReaderStarts = std::map<std::string, Remainder>;
+
 class Plan {
  public:
   // `exact_epochs`: see ExecutorOptions.
   Plan(const Graph& graph, const Registry& registry, int batch_size, const std::string& primary_reader,
-       bool exact_epochs);
+       bool exact_epochs, const ReaderStarts& starts = {});
 
   const Graph& graph() const { return graph_; }
   const std::vector<PlanNode>& nodes() const { return nodes_; }
@@ -76,8 +80,8 @@ class Plan {
   std::shared_ptr<const void> keep_alive() const { return operators_; }
 
  private:
-  void make_node(const Registry& registry, int number, int batch_size, bool exact_epochs);
-  void make_reader(int number, int batch_size, bool exact_epochs);
+  void make_node(const Registry& registry, int number, int batch_size, bool exact_epochs, const ReaderStarts& starts);
+  void make_reader(int number, int batch_size, bool exact_epochs, const ReaderStarts& starts);
   void make_segments();
   void connect_segments();
   void find_eager_nodes();

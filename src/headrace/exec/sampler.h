@@ -83,6 +83,7 @@ class Sampler {
   int64_t first_epoch() const { return start_ ? start_->epoch : 0; }
 
   const SamplerOptions& options() const { return options_; }
+  const std::optional<Remainder>& start() const { return start_; }
   ReaderMeta meta() const;
   // Records of a shard, without padding.
   int64_t shard_size(int shard) const;

@@ -52,7 +52,6 @@ Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const Exec
       if (lane == Lane::kCaller) joint_segments_.back().push_back(static_cast<int>(s));
     }
   }
-  const std::vector<int> cores = allowed_cores();
   for (int i = 0; i < options_.num_threads; ++i) {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
     worker.number = i;
@@ -64,30 +63,40 @@ Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const Exec
                                                     : std::make_unique<SampleFrame>(*plans_[p], segment, pool_));
       }
     }
-    const int core = options_.set_affinity && !cores.empty() ? cores[i % cores.size()] : -1;
-    try {
-      worker.thread = std::thread([this, &worker, core] {
-        name_thread("headrace-w" + std::to_string(worker.number));
-        if (core >= 0) pin_thread(core);
-        work(worker);
-      });
-    } catch (const std::system_error& error) {
-      close();
-      fail(ErrorKind::kRuntime, "num_threads: the system cannot start thread {} of {}: {}", i + 1, options_.num_threads,
-           error.what());
-    }
   }
-  python_running_ = has_python;
-  if (has_python) {
-    python_thread_ = std::thread([this] {
-      name_thread("headrace-python");
-      run_python_lane();
-      const std::lock_guard lock(mutex_);
-      python_running_ = false;
-      python_ended_.notify_all();
-    });
+  try {
+    start_threads(has_python);
+  } catch (const std::system_error& error) {
+    close();
+    fail(ErrorKind::kRuntime, "num_threads: the system cannot start {} threads: {}", options_.num_threads,
+         error.what());
   }
 }
+
+void Scheduler::start_threads(bool has_python) {
+  const std::vector<int> cores = allowed_cores();
+  for (auto& worker : workers_) {
+    const int core = options_.set_affinity && !cores.empty() ? cores[worker->number % cores.size()] : -1;
+    worker->thread = std::thread([this, &worker = *worker, core] {
+      name_thread("headrace-w" + std::to_string(worker.number));
+      if (core >= 0) pin_thread(core);
+      work(worker);
+    });
+  }
+  if (!has_python) return;
+  const std::lock_guard lock(mutex_);
+  python_thread_ = std::thread([this] {
+    name_thread("headrace-python");
+    run_python_lane();
+    const std::lock_guard ended(mutex_);
+    python_running_ = false;
+    python_ended_.notify_all();
+  });
+  python_lane_ = python_thread_.get_id();
+  python_running_ = true;
+}
+
+bool Scheduler::on_python_lane() const { return std::this_thread::get_id() == python_lane_; }
 
 void Scheduler::start(Iteration& iteration) {
   {
@@ -154,7 +163,7 @@ void Scheduler::work(Worker& worker) {
       continue;
     }
     lock.unlock();
-    run_chunk(worker, chunk);
+    guarded(*chunk.work->run, [&] { run_chunk(worker, chunk); });
     lock.lock();
     finish_chunk(lock, *chunk.work, chunk.end - chunk.begin);
   }
@@ -169,7 +178,7 @@ void Scheduler::run_python_lane() {
       continue;
     }
     lock.unlock();
-    run_batch(*work, "python");
+    guarded(*work->run, [&] { run_batch(*work, "python"); });
     lock.lock();
     ++python_turn_[{work->run->number, work->segment}];
     finish_chunk(lock, *work, 1);
@@ -239,10 +248,7 @@ void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
   for (int attempt = 0;; ++attempt) {
     try {
       frame.run(task);
-      if (attempt > 0) {
-        run.rows->status[slot] = RowStatus::kSubstituted;
-        run.rows->ids[slot].index = task.id.index;
-      }
+      if (attempt > 0) change_row(work, {slot, RowStatus::kSubstituted, task.id.index});
       return;
     } catch (const NodeFailure& failure) {
       const bool skip = options_.on_error == OnError::kSkip && can_substitute(work) && attempt < kMaxSubstitutes;
@@ -252,7 +258,7 @@ void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
         return;
       }
       if (options_.on_error == OnError::kZero) {
-        run.rows->status[slot] = RowStatus::kZeroed;
+        change_row(work, {slot, RowStatus::kZeroed, task.id.index});
         return;
       }
     }
@@ -263,6 +269,11 @@ void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
     task.reader_ids = substitutes.data();
     task.id.index = run.plan->primary()->sampler->substitute(run.rows->ids[slot], attempt).index;
   }
+}
+
+void Scheduler::change_row(SegmentWork& work, const RowChange& change) {
+  const std::lock_guard lock(mutex_);
+  work.changes.push_back(change);
 }
 
 BatchContext Scheduler::batch_context(const SegmentWork& work) const {
@@ -383,6 +394,19 @@ void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
   if (trace_.on()) trace_.record("caller", node.node->name, begin, first.iteration->number);
 }
 
+// Whatever goes wrong in a thread of ours becomes the iteration's error.
+template <typename Action> void Scheduler::guarded(PlanRun& run, Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    fail_run(run, 0, error);
+  } catch (const std::bad_alloc&) {
+    fail_run(run, 0, Error(ErrorKind::kMemory, "the system has no memory left"));
+  } catch (const std::exception& error) {
+    fail_run(run, 0, Error(ErrorKind::kInternal, error.what()));
+  }
+}
+
 void Scheduler::fail_run(PlanRun& run, int slot, Error error) {
   std::lock_guard lock(mutex_);
   run.failed = true;
@@ -402,7 +426,7 @@ void Scheduler::complete(std::unique_lock<std::mutex>& lock, SegmentWork& work) 
   PlanRun& run = *work.run;
   if (!run.failed && options_.on_error == OnError::kZero && !segment_of(work).is_batch) {
     lock.unlock();
-    fill_zeroed_rows(work);
+    guarded(run, [&] { fill_zeroed_rows(work); });
     lock.lock();
   }
   bool woke = false;
@@ -418,36 +442,37 @@ void Scheduler::complete(std::unique_lock<std::mutex>& lock, SegmentWork& work) 
   iteration_ready_.notify_all();
 }
 
+// Only the workers of this segment wrote its changes, and they are done.
 void Scheduler::fill_zeroed_rows(SegmentWork& work) {
   PlanRun& run = *work.run;
-  remember_samples(work);
-  try {
-    for (int value : segment_of(work).batches_out) {
-      Batch& batch = *run.batches[value];
-      for (int slot = 0; slot < run.size; ++slot) {
-        if (run.rows->status[slot] != RowStatus::kZeroed) continue;
-        Sample like;
-        {
-          std::lock_guard lock(mutex_);
-          like = last_samples_[{run.number, value}];
-        }
-        check(like.dtype != DType::kNone,
-              "on_error=\"zero\": no sample of the first batch is good, so the shape of the zeros is unknown");
-        void* data = batch.claim(slot, like);
-        std::memset(data, 0, like.bytes());
-      }
+  std::vector<bool> zeroed(static_cast<size_t>(run.size), false);
+  for (const RowChange& change : work.changes) zeroed[change.slot] = change.status == RowStatus::kZeroed;
+  remember_samples(work, zeroed);
+  for (int value : segment_of(work).batches_out) {
+    for (int slot = 0; slot < run.size; ++slot) {
+      if (zeroed[slot]) fill_with_zeros(run, value, slot);
     }
-  } catch (const Error& error) {
-    fail_run(run, 0, error);
   }
 }
 
-void Scheduler::remember_samples(const SegmentWork& work) {
+void Scheduler::fill_with_zeros(PlanRun& run, int value, int slot) {
+  Sample like;
+  {
+    const std::lock_guard lock(mutex_);
+    like = last_samples_[{run.number, value}];
+  }
+  check(like.dtype != DType::kNone,
+        "on_error=\"zero\": no sample of the first batch is good, so the shape of the zeros is unknown");
+  void* data = run.batches[value]->claim(slot, like);
+  if (like.bytes() > 0) std::memset(data, 0, like.bytes());
+}
+
+void Scheduler::remember_samples(const SegmentWork& work, const std::vector<bool>& zeroed) {
   const PlanRun& run = *work.run;
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
   for (int value : segment_of(work).batches_out) {
     for (int slot = 0; slot < run.size; ++slot) {
-      if (run.rows->status[slot] == RowStatus::kZeroed || !run.batches[value]->has(slot)) continue;
+      if (zeroed[slot] || !run.batches[value]->has(slot)) continue;
       last_samples_[{run.number, value}].describe_as((*run.batches[value])[slot]);
       last_samples_[{run.number, value}].source = Source();
       break;

@@ -34,6 +34,9 @@ class Scheduler {
   // not be destroyed then.
   bool close_within(std::chrono::milliseconds limit);
 
+  // The caller is a function of the program that the Python lane runs.
+  bool on_python_lane() const;
+
   // Sums over the workers, per node of a plan.
   struct NodeTotals {
     int64_t samples = 0;
@@ -66,6 +69,7 @@ class Scheduler {
     std::atomic<int64_t> batch_samples{0};
   };
 
+  void start_threads(bool has_python);
   void work(Worker& worker);
   void run_python_lane();
   Chunk next_chunk();
@@ -80,8 +84,11 @@ class Scheduler {
   void dispatch(const std::vector<SegmentWork*>& works);
   void finish_chunk(std::unique_lock<std::mutex>& lock, SegmentWork& work, int count);
   void complete(std::unique_lock<std::mutex>& lock, SegmentWork& work);
+  void change_row(SegmentWork& work, const RowChange& change);
   void fill_zeroed_rows(SegmentWork& work);
-  void remember_samples(const SegmentWork& work);
+  void fill_with_zeros(PlanRun& run, int value, int slot);
+  void remember_samples(const SegmentWork& work, const std::vector<bool>& zeroed);
+  template <typename Action> void guarded(PlanRun& run, Action action);
   void fail_run(PlanRun& run, int slot, Error error);
   bool can_substitute(const SegmentWork& work) const;
   const Segment& segment_of(const SegmentWork& work) const { return work.run->plan->segments()[work.segment]; }
@@ -110,6 +117,7 @@ class Scheduler {
   std::condition_variable python_ended_;
   bool python_running_ = false;
   std::thread python_thread_;
+  std::thread::id python_lane_;  // of that thread, also after its end
 };
 
 }  // namespace headrace

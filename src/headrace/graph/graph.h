@@ -60,7 +60,7 @@ class Graph {
   static Graph from_json(const Registry& registry, std::string_view text);
   // Graphviz source: one box per node with its arguments.
   std::string to_dot() const;
-  // A hash of what determines the output, in hexadecimal. Not counted: shard_id, paths, file lists.
+  // A hash of what determines the output, in hexadecimal. Not counted: shards, paths, file lists.
   std::string hash() const;
 
  private:

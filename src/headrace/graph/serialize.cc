@@ -95,9 +95,9 @@ Node node_from(const Registry& registry, const Json& json) {
 }
 
 // Arguments that say where data lies, who reads which part or which number a function got, not what comes out of it.
-constexpr std::array<std::string_view, 11> kPlacement = {"function", "shard_id",      "path",  "file_root",
-                                                         "files",    "file_list",     "paths", "index_path",
-                                                         "uris",     "dont_use_mmap", "labels"};
+constexpr std::array<std::string_view, 12> kPlacement = {"function",   "shard_id", "num_shards",    "path",
+                                                         "file_root",  "files",    "file_list",     "paths",
+                                                         "index_path", "uris",     "dont_use_mmap", "labels"};
 
 uint64_t fnv1a(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;

@@ -122,9 +122,20 @@ def wrong_shards(files, saved):
     DALIGenericIterator(pipes, ["label"], reader_name="reader", checkpoints=saved)
 
 
-def wrong_number(files, saved):
-    pipes = [labels(files[:11], k, 3, batch_size=3, num_threads=1, seed=4) for k in range(3)]
-    DALIGenericIterator(pipes, ["label"], reader_name="reader", checkpoints=[saved[0]] * 3)
+def one_rank_only(files, saved):
+    rank = labels(files[:11], 0, 2, batch_size=3, num_threads=1, seed=4, enable_checkpointing=True)
+    iterator = DALIGenericIterator(rank, ["label"], reader_name="reader")
+    next(iterator)
+    pipe = labels(files[:11], 0, 1, batch_size=6, num_threads=1, seed=4)
+    DALIGenericIterator(pipe, ["label"], reader_name="reader", checkpoints=iterator.checkpoints())
+
+
+def carried_over(files, saved):
+    iterator = make(files, "fill")
+    list(iterator)
+    next(iter(iterator))
+    pipe = labels(files[:11], 0, 1, batch_size=6, num_threads=1, seed=4)
+    DALIGenericIterator(pipe, ["label"], reader_name="reader", checkpoints=iterator.checkpoints())
 
 
 def cut_bytes(files, saved):
@@ -134,11 +145,12 @@ def cut_bytes(files, saved):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (wrong_batch_size, "batch_size was 3, now it is 2"),
+        (wrong_batch_size, "global_batch_size was 6, now it is 4"),
         (wrong_policy, "last_batch_policy was 'FILL', now it is 'DROP'"),
         (wrong_data, "num_samples was 11, now it is 12|another graph"),
-        (wrong_shards, "num_shards|another graph"),
-        (wrong_number, "2 pipelines, this one has 3"),
+        (wrong_shards, "global_batch_size was 6, now it is 9"),
+        (one_rank_only, "states of all 2 shards, got 1"),
+        (carried_over, "iterator: ahead"),
         (cut_bytes, "checkpoint"),
     ],
 )
@@ -147,3 +159,70 @@ def test_errors_name_what_differs(numbered_files, change, message):
     next(iterator)
     with pytest.raises(RuntimeError, match=message):
         change(numbered_files, iterator.checkpoints())
+
+
+def make_ranks(files, kind, num_shards, per_process, checkpoints=None):
+    """An iterator for each process, with `per_process` of the shards; 12 samples a batch over all."""
+    reader, arguments = KINDS[kind]
+    return [
+        DALIGenericIterator(
+            [
+                labels(
+                    (files + files)[:37],
+                    shard,
+                    num_shards,
+                    reader,
+                    batch_size=12 // num_shards,
+                    num_threads=1,
+                    seed=4,
+                    enable_checkpointing=True,
+                )
+                for shard in range(first, first + per_process)
+            ],
+            ["label"],
+            reader_name="reader",
+            mask_name="mask",
+            checkpoints=checkpoints,
+            **arguments,
+        )
+        for first in range(0, num_shards, per_process)
+    ]
+
+
+def read_on(iterator, count=None):
+    """The ids of the next batches, of `count` or to the end of the epoch, without those that only fill up."""
+    ids, batches = [], 0
+    for batch in iterator:
+        mask = np.asarray(batch["mask"]).ravel().astype(bool)
+        ids += np.asarray(batch["label"]).ravel()[mask].tolist()
+        batches += 1
+        if batches == count:
+            break
+    return ids, batches
+
+
+@pytest.mark.parametrize("before", [(2, 1), (4, 2), (1, 1)])
+@pytest.mark.parametrize("after", [(1, 1), (2, 1), (2, 2), (4, 1), (3, 3)])
+@pytest.mark.parametrize("kind", ["fill, padded", "partial", "exact, shuffled", "drop", "fill"])
+def test_on_other_processes_and_shards_the_epoch_goes_on(numbered_files, kind, before, after):
+    ranks = make_ranks(numbered_files, kind, *before)
+    seen = [identity for rank in ranks for identity in read_on(rank, 2)[0]]
+    assert len(seen) == 24
+    checkpoints = [checkpoint for rank in ranks for checkpoint in rank.checkpoints()]
+    resumed = make_ranks(numbered_files, kind, *after, checkpoints=checkpoints)
+    rests = [read_on(rank) for rank in resumed]
+    assert len({batches for _, batches in rests}) == 1  # the processes stay in step
+    rest = [identity for ids, _ in rests for identity in ids]
+    left = sorted(set(range(37)) - set(seen))
+    if kind == "drop":  # as much of the rest as makes whole batches
+        assert len(rest) == 12
+        assert set(rest) < set(left)
+    elif kind == "fill":  # the last batch has the first samples of the next epoch behind the last of this one
+        assert len(rest) == 24
+        assert set(rest) > set(left)
+    else:
+        assert sorted(rest) == left
+    whole = [read_on(rank) for rank in resumed]  # the next epoch is an ordinary one
+    if kind not in ("drop", "fill"):
+        assert sorted(identity for ids, _ in whole for identity in ids) == list(range(37))
+    assert len({batches for _, batches in whole}) == 1

@@ -202,7 +202,7 @@ WRONG = {
     "unknown reader": ({"reader_name": "nobody"}, RuntimeError, "nobody not found"),
     "exact without reader": ({"exact_epochs": True}, ValueError, "needs reader_name"),
     "mask is an output": ({"mask_name": "a", "reader_name": "reader"}, AssertionError, "'a'"),
-    "checkpoints": ({"checkpoints": [], "reader_name": "reader"}, ValueError, "one for each of the 1"),
+    "checkpoints": ({"checkpoints": [], "reader_name": "reader"}, ValueError, "expected the list that checkpoints"),
 }
 
 
