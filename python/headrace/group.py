@@ -268,12 +268,12 @@ class PipelineGroup:
 
     def _checkpoints_given(self) -> list[dict[str, Any]]:
         """The different checkpoints that the pipelines were given, in order."""
-        given: list[bytes | str] = []
+        given: list[Any] = []
         for pipeline in self.pipelines:
             one_or_more = pipeline._checkpoint
             if one_or_more is None:
                 continue
-            of_pipeline = [one_or_more] if isinstance(one_or_more, bytes | str) else one_or_more
+            of_pipeline = list(one_or_more) if isinstance(one_or_more, list | tuple) else [one_or_more]
             given.extend(checkpoint for checkpoint in of_pipeline if checkpoint not in given)
         if given and not self.pipelines[0]._enable_checkpointing:
             raise RuntimeError(

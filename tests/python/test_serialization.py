@@ -137,7 +137,7 @@ def test_groups_have_one_checkpoint_with_room_for_the_iterator():
     group.run()
     state = group.checkpoint({"counter": 7})
     resumed = PipelineGroup([source_pipeline(checkpoint=state), source_pipeline()]).build()
-    assert resumed.iterator_state == {"counter": 7} and resumed.restored
+    assert resumed.iterator_states == [{"counter": 7}] and resumed.restored
     assert [plan[0].as_array()[0, 0] for plan in resumed.run()] == [1, 1]
 
 
