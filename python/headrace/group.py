@@ -23,6 +23,7 @@ logger = logging.getLogger("headrace")
 
 _CHECKPOINT_FORMAT = "headrace-checkpoint"
 _EXIT_PATIENCE = 1.0  # seconds that the program's end waits for a function of the program
+_THREAD_PATIENCE = 0.5  # seconds that it waits for a daemon thread that was told that the pipeline is closed
 _TWO_THREADS = (
     "two threads ask for batches at a time; with JAX functions over several devices in the graph that must be one "
     "thread, the one that runs the program's other computations over them"
@@ -70,6 +71,7 @@ class PipelineGroup:
         self.has_joint_operators = False
         self._ahead = 0
         self._out_of_step: Exception | None = None  # what kept this process from a computation of all processes
+        self._taker: threading.Thread | None = None  # the thread that took the last batch
         self._caller = threading.Lock()  # held while a thread asks for batches, if the operators need one
         self.restored = False
         self._restored_from: list[dict[str, Any]] = []
@@ -184,6 +186,7 @@ class PipelineGroup:
     def take(self) -> list[tuple[TensorListCPU, ...]]:
         """Waits for the oldest iteration under way. Without one: the pending exception, StopIteration if none."""
         executor = self.executor
+        self._taker = threading.current_thread()
         if executor.started == executor.delivered:
             self._raise_event()
         if self._positions:
@@ -318,9 +321,16 @@ class PipelineGroup:
             executor.close()
 
     def _close_at_exit(self) -> None:
+        """Closes, and lets a daemon thread that iterates come to its end.
+
+        Note [daemon threads at exit]: CPython up to 3.13 unwinds a daemon thread that asks for the GIL after the
+        interpreter's end. Inside a framework's C++, where arrays are made and freed, that ends the process.
+        """
         executor, self._executor = self._executor, None
         if executor is not None and not self._forked and not executor.close_within(_EXIT_PATIENCE):
             logger.warning("a function of the pipeline is still running; the program ends without waiting for it")
+        if self._taker is not None and self._taker.daemon and self._taker is not threading.current_thread():
+            self._taker.join(_THREAD_PATIENCE)
 
     def __del__(self) -> None:
         # The executor's own destructor would join its threads with the GIL held.
