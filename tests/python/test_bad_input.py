@@ -307,6 +307,16 @@ def test_a_label_out_of_range_lights_no_class(label):
     np.testing.assert_array_equal(out.as_array(), [np.zeros(10), np.eye(10)[3]])
 
 
+@pytest.mark.parametrize("label", [-1, 10, 2**31 - 1, -(2**31)])
+def test_a_label_out_of_range_is_an_error_where_that_was_asked_for(label):
+    pipe = Pipeline(2, 1, None)
+    labels = fn.external_source(iter([np.array([[3], [label]], np.int32), np.array([[0], [9]], np.int32)]))
+    pipe.set_outputs(fn.one_hot(labels, num_classes=10, check_range=True))
+    with pytest.raises(RuntimeError, match=rf"one_hot(?s:.*)class of 0 .. 9, got {label}\b(?s:.*)Sample 1"):
+        pipe.run()
+    np.testing.assert_array_equal(pipe.run()[0].as_array(), np.eye(10)[[0, 9]])
+
+
 # Arguments.
 
 

@@ -570,6 +570,7 @@ class OneHot:
         name: str | None = None,
         axis: int | None = -1,
         axis_name: str | None = None,
+        check_range: bool | None = False,
         dtype: types.DALIDataType | None = types.DALIDataType.FLOAT,
         num_classes: int | None = 0,
         off_value: float | None = 0.0,

@@ -18,6 +18,13 @@ void encode(const In* in, Out* out, int64_t outer, int64_t classes, int64_t inne
   }
 }
 
+template <typename In> void check_classes(const In* in, int64_t count, int64_t classes) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto label = convert_truncated<int64_t>(in[i]);
+    check(label >= 0 && label < classes, "[one_hot] labels: expected a class of 0 .. {}, got {}", classes - 1, label);
+  }
+}
+
 class OneHot : public SampleOperator {
  public:
   explicit OneHot(const OpSpec& spec)
@@ -25,6 +32,7 @@ class OneHot : public SampleOperator {
         dtype_(spec.get_dtype("dtype")),
         on_(static_cast<float>(spec.get_float("on_value"))),
         off_(static_cast<float>(spec.get_float("off_value"))),
+        check_range_(spec.get_bool("check_range")),
         axis_given_(spec.has("axis")),
         axis_(spec.get_int("axis")) {
     check(num_classes_ >= 0, "[one_hot] num_classes: expected 0 or more, got {}", num_classes_);
@@ -62,6 +70,7 @@ class OneHot : public SampleOperator {
     const int64_t inner = outer > 0 ? in.volume() / outer : 0;
     visit_dtype(dtype_, AllTypes(), "[one_hot] dtype", [&]<typename Out>() {
       visit_dtype(in.dtype, AllTypes(), "[one_hot] input", [&]<typename In>() {
+        if (check_range_) check_classes(in.as<const In>(), in.volume(), num_classes_);
         encode(in.as<const In>(), out.as<Out>(), outer, num_classes_, inner, convert<Out>(on_), convert<Out>(off_));
       });
     });
@@ -77,6 +86,7 @@ class OneHot : public SampleOperator {
   const DType dtype_;
   const float on_;
   const float off_;
+  const bool check_range_;
   const bool axis_given_;
   const int64_t axis_;
   char letter_ = '\0';
@@ -96,7 +106,9 @@ void register_generic_one_hot(Registry& r) {
           .arg("axis_name", ArgType::kString, {}, "Letter of the new axis; without it the output has no layout.")
           .arg("dtype", ArgType::kDType, static_cast<int64_t>(DType::kFloat32), "Type of the output.")
           .arg("on_value", ArgType::kFloat, 1.0, "Value at the class, rounded and clamped to `dtype`.")
-          .arg("off_value", ArgType::kFloat, 0.0, "Value elsewhere, rounded and clamped to `dtype`."));
+          .arg("off_value", ArgType::kFloat, 0.0, "Value elsewhere, rounded and clamped to `dtype`.")
+          .arg("check_range", ArgType::kBool, false,
+               "A number outside 0 .. num_classes - 1 is an error that names it and its sample. headrace's own."));
 }
 
 }  // namespace headrace
