@@ -1,5 +1,10 @@
 // random.beta: numbers with a beta distribution.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
 
 #include "graph/registry.h"
 #include "ops/random/random_output.h"
@@ -9,56 +14,152 @@ namespace {
 
 using BetaTypes = TypeList<float, double>;
 
+// No product of two shapes overflows.
+constexpr double kMaxShape = std::numeric_limits<float>::max();
+
 // Uniform in (0, 1), never an end, so that it has a logarithm.
 double open_uniform(RandomStream& random) { return uniform_of(random.next_u64()) + 0x1p-53; }
 
-double normal(RandomStream& random) {
-  const uint64_t a = random.next_u64();
-  return normal_pair_of(a, random.next_u64()).first;
-}
+// A method makes a proposal of two uniform numbers, accepts it or not, and turns one that it accepts into a number.
 
-// A gamma-distributed number; shape >= 1.
-// Source: G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000).
-double gamma_draw(RandomStream& random, double shape) {
-  const double d = shape - 1.0 / 3;
-  const double c = 1 / std::sqrt(9 * d);
-  while (true) {
-    const double x = normal(random);
-    const double root = 1 + c * x;
-    const double u = open_uniform(random);
-    if (root <= 0) continue;
-    const double v = root * root * root;
-    const double square = x * x;
-    if (u < 1 - 0.0331 * square * square) return d * v;
-    if (fixed_log(u) < 0.5 * square + d - d * v + d * fixed_log(v)) return d * v;
-  }
-}
+// Both shapes are 1.
+struct Uniform {
+  double propose(double u1, double) const { return u1; }
+  bool accepts(double) const { return true; }
+  double value(double u1) const { return u1; }
+};
 
-// The ratio of gamma-distributed numbers. One of a shape below 1 is one of shape + 1 times u^(1 / shape); only the
-// logarithm of that factor is sure to be a number.
-double beta_by_gamma(RandomStream& random, double alpha, double beta) {
-  const double log_a = alpha < 1 ? fixed_log(open_uniform(random)) / alpha : 0;
-  const double log_b = beta < 1 ? fixed_log(open_uniform(random)) / beta : 0;
-  const double a = gamma_draw(random, alpha < 1 ? alpha + 1 : alpha);
-  const double b = gamma_draw(random, beta < 1 ? beta + 1 : beta);
-  return 1 / (1 + b / a * fixed_exp(log_b - log_a));
-}
+// One of the shapes is 1: the distribution function is x^shape, or that of 1 - x.
+struct Power {
+  double shape;
+  bool is_mirrored;
+  double propose(double u1, double) const { return fixed_exp(fixed_log(u1) / shape); }
+  bool accepts(double) const { return true; }
+  double value(double x) const { return is_mirrored ? 1 - x : x; }
+};
 
 // Fast where both shapes are at most 1. Source: M. D. Joehnk, "Erzeugung von betaverteilten und gammaverteilten
 // Zufallszahlen", Metrika 8 (1964).
-double beta_by_powers(RandomStream& random, double alpha, double beta) {
-  while (true) {
-    const double log_x = fixed_log(open_uniform(random)) / alpha;
-    const double log_y = fixed_log(open_uniform(random)) / beta;
-    const double x = fixed_exp(log_x);
-    const double y = fixed_exp(log_y);
-    if (x + y > 1) continue;
-    return x + y > 0 ? x / (x + y) : 1 / (1 + fixed_exp(log_y - log_x));
+struct Powers {
+  struct Proposal {
+    double log_x, log_y, x, y;
+  };
+  double alpha, beta;
+
+  Proposal propose(double u1, double u2) const {
+    const double log_x = fixed_log(u1) / alpha, log_y = fixed_log(u2) / beta;
+    return {log_x, log_y, fixed_exp(log_x), fixed_exp(log_y)};
+  }
+  bool accepts(const Proposal& p) const { return p.x + p.y <= 1; }
+  double value(const Proposal& p) const {
+    return p.x + p.y > 0 ? p.x / (p.x + p.y) : 1 / (1 + fixed_exp(p.log_y - p.log_x));
+  }
+};
+
+// Log-logistic proposals, for shapes that are not both at most 1. Source: R. C. H. Cheng, "Generating beta variates
+// with nonintegral shape parameters", Communications of the ACM 21 (1978), algorithms BB and BC.
+class LogLogistic {
+ public:
+  struct Proposal {
+    double u1, u2, v, w;
+  };
+
+  LogLogistic(double alpha, double beta) : sum_(alpha + beta) {
+    const double low = std::min(alpha, beta), high = std::max(alpha, beta);
+    both_above_1_ = low > 1;
+    // The algorithms call their first shape a: the smaller one where both are above 1, else the larger one.
+    a_ = both_above_1_ ? low : high;
+    b_ = both_above_1_ ? high : low;
+    is_swapped_ = a_ != alpha;
+    if (both_above_1_) {
+      power_ = std::sqrt((sum_ - 2) / (2 * a_ * b_ - sum_));
+      gamma_ = a_ + 1 / power_;
+    } else {
+      const double delta = 1 + a_ - b_;
+      power_ = 1 / b_;
+      k1_ = delta * (1.0 / 72 + b_ / 24) / (a_ * power_ - 7.0 / 9);
+      k2_ = 0.25 + (0.5 + 0.25 / delta) * b_;
+    }
+  }
+
+  Proposal propose(double u1, double u2) const {
+    const double v = power_ * fixed_log(u1 / (1 - u1));
+    return {u1, u2, v, std::min(a_ * fixed_exp(v), std::numeric_limits<double>::max())};
+  }
+  bool accepts(const Proposal& p) const { return both_above_1_ ? accepts_above_1(p) : accepts_mixed(p); }
+  double value(const Proposal& p) const { return (is_swapped_ ? b_ : p.w) / (b_ + p.w); }
+
+ private:
+  static constexpr double kLog4 = 1.3862943611198906, kOneAndLog5 = 2.6094379124341003;
+
+  bool accepts_above_1(const Proposal& p) const {
+    const double z = p.u1 * p.u1 * p.u2;
+    const double r = gamma_ * p.v - kLog4;
+    const double s = a_ + r - p.w;
+    if (s + kOneAndLog5 >= 5 * z) return true;
+    const double t = fixed_log(z);
+    return s >= t || r + sum_ * fixed_log(sum_ / (b_ + p.w)) >= t;
+  }
+
+  bool accepts_mixed(const Proposal& p) const {
+    const double y = p.u1 * p.u2;
+    const double z = p.u1 * y;
+    if (p.u1 < 0.5) {
+      if (0.25 * p.u2 + z - y >= k1_) return false;
+    } else {
+      if (z <= 0.25) return true;
+      if (z >= k2_) return false;
+    }
+    return sum_ * (fixed_log(sum_ / (b_ + p.w)) + p.v) - kLog4 >= fixed_log(z);
+  }
+
+  double sum_, a_, b_;
+  bool both_above_1_;
+  bool is_swapped_;  // w belongs to beta
+  double power_, gamma_ = 0, k1_ = 0, k2_ = 0;
+};
+
+// Numbers of the method, from a stream of its own for each. Proposals for a chunk of numbers don't depend on each
+// other, so that the processor computes several at a time; those that aren't accepted are made anew together.
+template <typename Method, typename T>
+void fill_with(const Method& method, const ElementStreams& streams, std::span<T> out) {
+  constexpr size_t kChunk = 32;
+  using Proposal = decltype(method.propose(0, 0));
+  std::array<std::optional<RandomStream>, kChunk> random;
+  std::array<size_t, kChunk> open;  // numbers that have no accepted proposal
+  std::array<double, kChunk> u1, u2;
+  std::array<Proposal, kChunk> proposals;
+  for (size_t begin = 0; begin < out.size(); begin += kChunk) {
+    size_t n = std::min(kChunk, out.size() - begin);
+    for (size_t i = 0; i < n; ++i) {
+      random[i] = streams(static_cast<int64_t>(begin + i));
+      open[i] = i;
+    }
+    while (n > 0) {
+      for (size_t i = 0; i < n; ++i) {
+        u1[i] = open_uniform(*random[open[i]]);
+        u2[i] = open_uniform(*random[open[i]]);
+      }
+      for (size_t i = 0; i < n; ++i) proposals[i] = method.propose(u1[i], u2[i]);
+      size_t left = 0;
+      for (size_t i = 0; i < n; ++i) {
+        const bool accepted = method.accepts(proposals[i]);
+        if (accepted) out[begin + open[i]] = static_cast<T>(method.value(proposals[i]));
+        open[left] = open[i];
+        left += !accepted;
+      }
+      n = left;
+    }
   }
 }
 
-double beta_draw(RandomStream random, double alpha, double beta) {
-  return alpha <= 1 && beta <= 1 ? beta_by_powers(random, alpha, beta) : beta_by_gamma(random, alpha, beta);
+// With the fastest method for the shapes.
+template <typename T> void fill_beta(double alpha, double beta, const ElementStreams& streams, std::span<T> out) {
+  if (alpha == 1 && beta == 1) return fill_with(Uniform(), streams, out);
+  if (beta == 1) return fill_with(Power{alpha, false}, streams, out);
+  if (alpha == 1) return fill_with(Power{beta, true}, streams, out);
+  if (alpha <= 1 && beta <= 1) return fill_with(Powers{alpha, beta}, streams, out);
+  fill_with(LogLogistic(alpha, beta), streams, out);
 }
 
 class Beta : public SampleOperator {
@@ -77,11 +178,13 @@ class Beta : public SampleOperator {
   void run(SampleContext& ctx) const override {
     const Sample& out = ctx.output(0);
     const double alpha = alpha_(ctx), beta = beta_(ctx);
-    check(alpha > 0 && std::isfinite(alpha), "{} alpha: expected a positive finite number, got {}", about_, alpha);
-    check(beta > 0 && std::isfinite(beta), "{} beta: expected a positive finite number, got {}", about_, beta);
+    check(alpha > 0 && alpha <= kMaxShape, "{} alpha: expected a positive number up to {:g}, got {}", about_, kMaxShape,
+          alpha);
+    check(beta > 0 && beta <= kMaxShape, "{} beta: expected a positive number up to {:g}, got {}", about_, kMaxShape,
+          beta);
     const ElementStreams streams(ctx.random(seed_));
     visit_dtype(out.dtype, BetaTypes(), about_, [&]<typename T>() {
-      for (int64_t e = 0; e < out.volume(); ++e) out.as<T>()[e] = static_cast<T>(beta_draw(streams(e), alpha, beta));
+      fill_beta(alpha, beta, streams, std::span(out.as<T>(), static_cast<size_t>(out.volume())));
     });
   }
 
