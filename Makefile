@@ -41,8 +41,9 @@ demo: configure ## trains the MNIST model of examples/mnist_flax
 	cmake --build $(BUILD) -j $(JOBS) --target _core
 	$(PYTHON) examples/mnist_flax/demo.py
 
-bench: build ## the table of benchmarks/
+bench: build ## the tables of benchmarks/
 	$(PYTHON) benchmarks/run.py
+	$(PYTHON) benchmarks/ops/run.py
 
 lint: build ## format, names, types, walls, sizes, compile times
 	tools/bootstrap lint
