@@ -269,7 +269,15 @@ def test_skip_and_zero_change_only_the_bad_row(tmp_path, policy, bad):
     assert good >= 2 * (RECORDS - 1) - 4
 
 
-# 7. Rewriting doesn't change values.
+def test_control_shifted_rows_are_seen(tmp_path):
+    """Leaving the bad file out instead of replacing its row moves all rows behind it."""
+    paths = good_and_bad_images(tmp_path, 6)
+    pipe = image_pipeline(paths[:6] + paths[7:], "raise")
+    pixels = [int(image[0, 0, 0]) for _ in range(2) for image in pipe.run()[0].as_array()]
+    assert [record for record, pixel in enumerate(pixels) if record != 6 and pixel != record] == [7]
+
+
+# 7. Rewriting doesn't change values; test_rewriting.py has images and regions.
 
 
 def test_an_unused_node_behind_changes_nothing(files):

@@ -2,6 +2,7 @@
 #include "exec/plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <new>
@@ -39,6 +40,13 @@ void add_unique(std::vector<int>& list, int value) {
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
 
+bool rewriting_from_environment() {
+  const char* value = std::getenv("HEADRACE_REWRITE");
+  const std::string_view name = value ? value : "on";
+  check(name == "on" || name == "off", "HEADRACE_REWRITE: expected on or off, got {}", name);
+  return name == "on";
+}
+
 }  // namespace
 
 std::vector<int> PlanNode::uses() const {
@@ -50,7 +58,9 @@ std::vector<int> PlanNode::uses() const {
 
 Plan::Plan(const Graph& graph, const Registry& registry, int batch_size, const std::string& primary_reader,
            bool exact_epochs, const ReaderStarts& starts)
-    : graph_(graph.simplified(registry)), operators_(std::make_shared<std::vector<std::shared_ptr<Operator>>>()) {
+    : rewrites_(rewriting_from_environment()),
+      graph_(graph.simplified(registry, rewrites_)),
+      operators_(std::make_shared<std::vector<std::shared_ptr<Operator>>>()) {
   nodes_.reserve(graph_.nodes().size());
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     make_node(registry, static_cast<int>(i), batch_size, exact_epochs, starts);

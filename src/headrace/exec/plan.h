@@ -4,6 +4,9 @@
 // which a task takes one sample through all of them. Each batch operator is a segment of its own. A value that leaves
 // its segment is a batch; all others live in the worker's arena. Fed nodes belong to no segment: their batches are
 // there when the iteration starts.
+//
+// Note [rewriting]: the environment variable HEADRACE_REWRITE=off makes plans compute every needed node by itself and
+// as a whole. The values are the same: it shows what rewriting does, and whether a fault is one of it.
 #pragma once
 
 #include <map>
@@ -66,6 +69,8 @@ class Plan {
        bool exact_epochs, const ReaderStarts& starts = {});
 
   const Graph& graph() const { return graph_; }
+  // Whether work is saved: equal nodes merged, values computed in the part that is needed. See Note [rewriting].
+  bool rewrites() const { return rewrites_; }
   const std::vector<PlanNode>& nodes() const { return nodes_; }
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<PlanReader>& readers() const { return readers_; }
@@ -88,6 +93,7 @@ class Plan {
   void find_writable_inputs();
   void choose_primary(const std::string& name);
 
+  bool rewrites_;
   Graph graph_;
   std::vector<PlanNode> nodes_;
   std::vector<int> producer_;  // value -> node

@@ -57,7 +57,7 @@ void SampleFrame::find_needed_steps() {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     const PlanNode& node = *step->node;
     const auto preserve = node.node->args.find("preserve");
-    step->needed = node.spec.schema->has_side_effects() ||
+    step->needed = !plan_.rewrites() || node.spec.schema->has_side_effects() ||
                    (preserve != node.node->args.end() && preserve->second == ArgValue(true));
     for (int i = 0; i < node.num_outputs(); ++i) {
       step->needed = step->needed || leaves_[node.first_output + i] || read[node.first_output + i];
@@ -90,7 +90,7 @@ void SampleFrame::make_step(int number) {
     step.ctx.arguments_.push_back(&values_[value]);
     ++users_[value];
   }
-  has_regions_ = has_regions_ || node.sample_op().writes_regions();
+  has_regions_ = has_regions_ || (plan_.rewrites() && node.sample_op().writes_regions());
   for (int i = 0; i < node.num_outputs(); ++i) step.ctx.outputs_.push_back(&values_[node.first_output + i]);
 }
 

@@ -53,8 +53,8 @@ class Graph {
   void validate(const Registry& registry) const;
 
   // The same graph without nodes that nothing needs, equal nodes merged, in topological order. Seeds stay, so random
-  // values don't change.
-  Graph simplified(const Registry& registry) const;
+  // values don't change. `merge`: else equal nodes stay.
+  Graph simplified(const Registry& registry, bool merge = true) const;
 
   std::string to_json() const;
   static Graph from_json(const Registry& registry, std::string_view text);

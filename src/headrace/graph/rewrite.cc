@@ -64,7 +64,7 @@ bool same(const Node& a, const Node& b) {
 
 }  // namespace
 
-Graph Graph::simplified(const Registry& registry) const {
+Graph Graph::simplified(const Registry& registry, bool merge) const {
   Graph result;
   std::vector<int> renumbered(nodes_.size(), -1);
   const auto move = [&](Edge edge) { return Edge{renumbered[edge.node], edge.output}; };
@@ -73,7 +73,7 @@ Graph Graph::simplified(const Registry& registry) const {
     Node node = nodes_[old];
     for (Edge& edge : node.inputs) edge = move(edge);
     for (auto& [name, edge] : node.tensor_args) edge = move(edge);
-    const bool mergeable = !registry.find(node.op)->is_never_merged() && !is_kept(registry, node);
+    const bool mergeable = merge && !registry.find(node.op)->is_never_merged() && !is_kept(registry, node);
     const auto twin = std::find_if(result.nodes_.begin(), result.nodes_.end(),
                                    [&](const Node& other) { return mergeable && same(node, other); });
     renumbered[old] = static_cast<int>(twin - result.nodes_.begin());

@@ -226,15 +226,32 @@ def test_no_serialization():
         pipeline(lambda x: jax_function(lambda x: x)(x)).serialize()
 
 
-def test_jax_arrays_are_constants_of_the_graph():
-    weights = jnp.arange(6.0).reshape(2, 3)
+@pytest.mark.parametrize("array", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
+def test_arrays_are_constants_of_the_graph(array):
+    """As operands, inputs of operators, of functions on samples, on batches and over several devices, and arguments."""
+    weights = np.arange(6, dtype=np.float32).reshape(2, 3)
+    constant = array(weights)
+    joint = NamedSharding(Mesh(jax.devices()[:2], "x"), P())
+
+    def product(x, w):
+        return x * w
 
     def define(x):
-        return x * types.Constant(weights), jax_function(lambda x, w: x * w)(x, np.asarray(weights, np.float32))
+        return (
+            x * types.Constant(constant),
+            fn.cat(x, constant, axis=0),
+            fn.python_function(x, constant, function=product),
+            jax_function(product)(x, constant),
+            jax_function(product, sharding=joint)(x, constant),
+            fn.reshape(x, shape=array(np.int32([3, 2]))),
+        )
 
-    first, second = pipeline(define).run()
-    np.testing.assert_array_equal(first.as_array(), images(0) * np.asarray(weights))
-    np.testing.assert_array_equal(second.as_array(), images(0) * np.asarray(weights))
+    pipe = pipeline(define)
+    for k in range(2):
+        x = images(k)
+        expected = [x * weights, np.concatenate([x, np.stack([weights] * BATCH)], 1), *[x * weights] * 3]
+        for got, wanted in zip(pipe.run(), [*expected, x.reshape(BATCH, 3, 2)], strict=True):
+            np.testing.assert_array_equal(got.as_array(), wanted)
 
 
 def test_in_a_branch():
