@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE.parent))
 import machine  # noqa: E402
 
 DALI, OURS = "DALI", "headrace"
+RESOLUTION = 1.0  # microseconds
 
 
 def rounds(names: list[str], count: int, seconds: float) -> dict[str, list[dict[str, float]]]:
@@ -29,13 +30,17 @@ def rounds(names: list[str], count: int, seconds: float) -> dict[str, list[dict[
 
 
 def compare(results: dict[str, list[dict[str, float]]]) -> list[tuple[str, float, float, float | None]]:
-    """(operator, our microseconds, DALI's, the median of the ratios); no ratio where neither takes a microsecond."""
+    """(operator, our microseconds, DALI's, the median of the ratios); no ratio where neither takes RESOLUTION.
+
+    Less than RESOLUTION counts as RESOLUTION, so that noise makes no ratio large.
+    """
     table = []
     for name in results[OURS][0]:
         ours, rival = ([entry[name] for entry in results[engine]] for engine in (OURS, DALI))
-        ratio = statistics.median(b / max(a, 0.05) for a, b in zip(ours, rival, strict=True))
-        measurable = max(*ours, *rival) >= 1
-        table.append((name, statistics.median(ours), statistics.median(rival), ratio if measurable else None))
+        medians = statistics.median(ours), statistics.median(rival)
+        pairs = zip(ours, rival, strict=True)
+        ratio = statistics.median(max(b, RESOLUTION) / max(a, RESOLUTION) for a, b in pairs)
+        table.append((name, *medians, ratio if max(medians) > RESOLUTION else None))
     return table
 
 

@@ -79,13 +79,14 @@ def test_control_the_other_branch_is_seen(images):
     assert rows != [(k + 100 if k % 2 == 0 else k, k) for k in range(3 * BATCH)]
 
 
+@pytest.mark.parametrize("in_python", [False, True])
 @pytest.mark.parametrize("bad", [0, 1, 5, 12])
-def test_skip_replaces_a_row_that_fails_in_a_branch(images, bad, tmp_path):
+def test_skip_replaces_a_row_that_fails_in_a_branch(images, bad, in_python, tmp_path):
     """All of the row, and by the branch of the substitute, whichever that is; no other row changes."""
     files = [*images]
     files[bad] = cut(images[bad], tmp_path)
     substitutes = set()
-    for place, (pixel, label) in enumerate(rows_of(branching(files, "skip"), 26)):
+    for place, (pixel, label) in enumerate(rows_of(branching(files, "skip", in_python), 26)):
         assert pixel == selected(label)
         if place % RECORDS == bad:
             assert label != bad

@@ -277,6 +277,28 @@ def test_in_a_branch():
     assert sizes == [1, 2, 3]
 
 
+@pytest.mark.parametrize("in_a_branch", [False, True])
+def test_without_sharding_in_a_group(in_a_branch):
+    """Each pipeline of a group calls the function with its own rows, in a branch with those that are there."""
+    sharding = NamedSharding(Mesh(jax.devices()[:4], "x"), P("x"))
+    operator = jax_function(lambda x: x - x.min())
+
+    @data_iterator(output_map=["x"], sharding=sharding)
+    @pipeline_def(enable_conditionals=True)
+    def read(shard_id, num_shards):
+        x = fn.external_source(lambda k: rows(k, shard_id, num_shards))
+        if not in_a_branch or x[0] % 2 == 1:
+            x = operator(x)
+        return x
+
+    iterator = read(batch_size=8, num_threads=2)
+    for k in range(3):
+        shards = [rows(k, shard, 4) for shard in range(4)]
+        chosen = [x % 2 == 1 if in_a_branch else x == x for x in shards]
+        expected = [np.where(c, x - x[c].min(), x) for x, c in zip(shards, chosen, strict=True)]
+        np.testing.assert_array_equal(np.asarray(next(iterator)["x"]), np.concatenate(expected))
+
+
 def test_over_several_devices_in_a_branch_is_refused():
     operator = jax_function(lambda x: x, sharding=NamedSharding(Mesh(jax.devices()[:2], "x"), P()))
 
