@@ -39,7 +39,7 @@ ALL = np.array(jax.devices(), dtype=object)
 
 def mesh_of(name):
     """The mesh and the axes that cut the rows."""
-    if name == "square":
+    if name in ("square", "per output"):
         return Mesh(ALL.reshape(2, -1), ("batch", "model")), P("batch")
     if name == "both axes":
         return Mesh(ALL.reshape(2, -1), ("a", "b")), P(("a", "b"))
@@ -73,7 +73,9 @@ def iterator_of(name):
     def twice(images, other):
         return images, other.sum(axis=(1, 2, 3))
 
-    @data_iterator(output_map=["images", "sums"], sharding=sharding)
+    cut_finer = {"images": sharding, "sums": NamedSharding(mesh, P(mesh.axis_names))}
+
+    @data_iterator(output_map=["images", "sums"], sharding=cut_finer if name == "per output" else sharding)
     def read(shard_id, num_shards):
         share = BATCH // num_shards
         jpegs, _ = fn.readers.file(files=FILES[shard_id * share : (shard_id + 1) * share], name="image_reader")
