@@ -57,6 +57,15 @@ PyBatch make_feed(const Executor& self, nb::handle data, std::string_view layout
   return {batch_from(data, layout, copy, self.pool())};
 }
 
+PyTensor make_buffer(const Executor& self, int64_t bytes) {
+  auto batch = make_ref<Batch>(self.pool(), 1);
+  Sample sample;
+  sample.dtype = DType::kUInt8;
+  sample.shape.push_back(bytes);
+  batch->claim(0, sample);
+  return {(*batch)[0], batch};
+}
+
 void wait_until_ready(Executor& self) {
   if (self.wait(std::chrono::milliseconds(0))) return;
   while (true) {
@@ -127,6 +136,8 @@ void bind_executor(nb::module_& m) {
            nb::arg("set_affinity"), nb::arg("checkpoint"), nb::arg("stall_report_seconds") = 30.0)
       .def("make_feed", &make_feed, nb::arg("data").none(), nb::arg("layout"), nb::arg("copy"),
            "A batch in this executor's memory.")
+      .def("make_buffer", &make_buffer, nb::arg("bytes"),
+           "Uninitialised bytes of this executor's memory, 64-byte aligned.")
       .def("feed", &feed, nb::arg("plan"), nb::arg("node"), nb::arg("outputs"))
       .def("feeds_waiting", &Executor::feeds_waiting, nb::arg("plan"), nb::arg("node"))
       .def("start", &Executor::start, "Starts an iteration.")
@@ -147,7 +158,8 @@ void bind_executor(nb::module_& m) {
             return meta_dict(self.reader_meta(plan, reader));
           },
           nb::arg("plan"), nb::arg("reader"))
-      .def("checkpoint", &Executor::checkpoint, "JSON: the state after the last iteration taken.")
+      .def("checkpoint", &Executor::checkpoint, nb::arg("held") = 0,
+           "JSON: the state after the last iteration taken, or `held` iterations of whole batches before it.")
       .def("statistics", &Executor::statistics, "JSON.")
       .def("set_tracing", &Executor::set_tracing, nb::arg("on"))
       .def("trace", &Executor::trace, "The timeline as a Chrome/Perfetto trace (JSON).")

@@ -216,6 +216,9 @@ class Executor:
     def make_feed(self, data: object | None, layout: str, copy: bool) -> Batch:
         """A batch in this executor's memory."""
 
+    def make_buffer(self, bytes: int) -> Tensor:
+        """Uninitialised bytes of this executor's memory, 64-byte aligned."""
+
     def feed(self, plan: int, node: str, outputs: Sequence[Batch]) -> None: ...
 
     def feeds_waiting(self, plan: int, node: str) -> int: ...
@@ -252,8 +255,10 @@ class Executor:
 
     def reader_meta(self, plan: int, reader: str) -> dict: ...
 
-    def checkpoint(self) -> str:
-        """JSON: the state after the last iteration taken."""
+    def checkpoint(self, held: int = 0) -> str:
+        """
+        JSON: the state after the last iteration taken, or `held` iterations of whole batches before it.
+        """
 
     def statistics(self) -> str:
         """JSON."""

@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace import _core
@@ -24,6 +24,7 @@ logger = logging.getLogger("headrace")
 _CHECKPOINT_FORMAT = "headrace-checkpoint"
 _EXIT_PATIENCE = 1.0  # seconds that the program's end waits for a function of the program
 _THREAD_PATIENCE = 0.5  # seconds that it waits for a daemon thread that was told that the pipeline is closed
+_COMPILER_PATIENCE = 10.0  # seconds that it waits for XLA to compile what takes a group of batches apart
 _TWO_THREADS = (
     "two threads ask for batches at a time; with JAX functions over several devices in the graph that must be one "
     "thread, the one that runs the program's other computations over them"
@@ -72,6 +73,9 @@ class PipelineGroup:
         self._ahead = 0
         self._out_of_step: Exception | None = None  # what kept this process from a computation of all processes
         self._taker: threading.Thread | None = None  # the thread that took the last batch
+        self.consumer: threading.Thread | None = None  # the program's, if the taker is not
+        self.handing_over = threading.Lock()  # held while the consumer compiles or uploads
+        self._at_close: list[Callable[[], None]] = []
         self._caller = threading.Lock()  # held while a thread asks for batches, if the operators need one
         self.restored = False
         self._restored_from: list[dict[str, Any]] = []
@@ -251,8 +255,17 @@ class PipelineGroup:
     def _source_positions(self) -> list[list[int]]:
         return [pipeline._inputs.position() for pipeline in self.pipelines]
 
-    def checkpoint(self, iterator_state: Any = None) -> bytes:
-        """The state after the last iteration taken, as JSON. ``iterator_state``: kept in it for a framework's iterator.
+    @property
+    def delivered(self) -> int:
+        """Iterations taken so far, failed ones included."""
+        return self.executor.delivered
+
+    def checkpoint(self, iterator_state: Any = None, held: int = 0) -> bytes:
+        """The state after the last iteration taken, as JSON.
+
+        Args:
+            iterator_state: kept in it for a framework's iterator.
+            held: so many iterations of those taken have not been handed out; only without sources of the program.
 
         RuntimeError unless the pipelines were made with ``enable_checkpointing=True``.
         """
@@ -263,7 +276,7 @@ class PipelineGroup:
         state = {
             "format": _CHECKPOINT_FORMAT,
             "version": 1,
-            "executor": json.loads(self.executor.checkpoint()),
+            "executor": json.loads(self.executor.checkpoint(held)),
             "sources": self._delivered_position,
             "iterator": iterator_state,
         }
@@ -318,7 +331,17 @@ class PipelineGroup:
         """Ends the workers and gives the memory back. Batches that were handed out stay valid. Idempotent."""
         executor, self._executor = self._executor, None
         if executor is not None and not self._forked:
+            self._tell_of_close()
             executor.close()
+
+    def call_at_close(self, function: Callable[[], None]) -> None:
+        """``function`` is called before the workers end, on any thread. It must not keep the group alive."""
+        self._at_close.append(function)
+
+    def _tell_of_close(self) -> None:
+        for function in self._at_close:
+            function()
+        self._at_close.clear()
 
     def _close_at_exit(self) -> None:
         """Closes, and lets a daemon thread that iterates come to its end.
@@ -327,10 +350,15 @@ class PipelineGroup:
         interpreter's end. Inside a framework's C++, where arrays are made and freed, that ends the process.
         """
         executor, self._executor = self._executor, None
+        if executor is not None and not self._forked:
+            self._tell_of_close()
         if executor is not None and not self._forked and not executor.close_within(_EXIT_PATIENCE):
             logger.warning("a function of the pipeline is still running; the program ends without waiting for it")
-        if self._taker is not None and self._taker.daemon and self._taker is not threading.current_thread():
-            self._taker.join(_THREAD_PATIENCE)
+        if self.handing_over.acquire(timeout=_COMPILER_PATIENCE):
+            self.handing_over.release()
+        for thread in (self._taker, self.consumer):
+            if thread is not None and thread.daemon and thread is not threading.current_thread():
+                thread.join(_THREAD_PATIENCE)
 
     def __del__(self) -> None:
         # The executor's own destructor would join its threads with the GIL held.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,6 +27,26 @@ logger = logging.getLogger("headrace")
 _NO_DATA = "It seems that there is no data in the pipeline"
 
 Outputs = list[tuple[TensorListCPU, ...]]  # of one iteration: for each pipeline its outputs
+
+
+class Stream(Protocol):
+    """Where an iterator's iterations come from: its PipelineGroup, or what stands for it."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    @property
+    def delivered(self) -> int:
+        """Iterations handed out so far, failed ones included."""
+        ...
+
+    def run(self) -> Any:
+        """The next iteration; StopIteration at the end of data."""
+        ...
+
+    def checkpoint(self, iterator_state: Any = None) -> bytes:
+        """The state after the last iteration handed out."""
+        ...
 
 
 class BaseIterator:
@@ -77,6 +97,7 @@ class BaseIterator:
         self._mask_name = self._choose_mask(mask_name, exact_epochs)
         _give_checkpoints(self._pipes, checkpoints)
         self._group = _form_group(self._pipes, reader_name or "", exact_epochs)
+        self._stream: Stream = self._group
         self._check_num_outputs()
         self._counter = self._make_counter(size, last_batch_padded)
         self._checked = [pipe for pipe in self._pipes if pipe._checks.needed]
@@ -246,7 +267,7 @@ class BaseIterator:
 
     def _read(self) -> tuple[Outputs, list[int] | None]:
         try:
-            outputs = self._group.run()
+            outputs = self._stream.run()
         except StopIteration:
             self._source_ended = True
             raise self._end_epoch() from None
@@ -258,14 +279,14 @@ class BaseIterator:
 
     def _count_lost(self) -> None:
         """After an exception: counts the iteration if the executor does, as it does unless the wait was interrupted."""
-        if self._group.is_open and self._group.executor.delivered > self._taken:
+        if self._stream.is_open and self._stream.delivered > self._taken:
             self._taken += 1
             self._in_epoch = True
             self._counter.count_batch()
 
     def _masks(self, outputs: Outputs) -> list[np.ndarray]:
         """For each pipeline which rows are good."""
-        return [_good_rows(plan) for plan in outputs]
+        return [good_rows(plan) for plan in outputs]
 
     # -- state ------------------------------------------------------------------------------------------------------
 
@@ -287,7 +308,7 @@ class BaseIterator:
             "source_ended": self._source_ended,
             "counter": self._counter.state(),
         }
-        return [self._group.checkpoint(state)] * len(self._pipes)
+        return [self._stream.checkpoint(state)] * len(self._pipes)
 
     def _fixed_state(self) -> dict[str, Any]:
         """What must be equal where a checkpoint is restored."""
@@ -347,7 +368,8 @@ class BaseIterator:
         return f"{type(self).__name__}({', '.join(self._description())})"
 
 
-def _good_rows(plan: tuple[TensorListCPU, ...]) -> np.ndarray:
+def good_rows(plan: tuple[TensorListCPU, ...]) -> np.ndarray:
+    """(B,) bool: which rows of one pipeline's outputs are neither padding nor replacements."""
     for output in plan:
         status: Any = output._row_status()
         if status is not None:

@@ -340,7 +340,15 @@ ReaderMeta Executor::reader_meta(int plan, std::string_view reader) const {
   return impl_->plans.at(plan)->reader(reader).sampler->meta();
 }
 
-std::string Executor::checkpoint() const { return write_checkpoint(impl_->plans, impl_->progress); }
+std::string Executor::checkpoint(int64_t held) const {
+  std::vector<PlanProgress> progress = impl_->progress;
+  for (PlanProgress& plan : progress) {
+    plan.iterations -= held;
+    plan.samples -= held * impl_->options.batch_size;
+    check_internal(held >= 0 && plan.samples >= 0, "checkpoint: {} iterations cannot be held", held);
+  }
+  return write_checkpoint(impl_->plans, progress);
+}
 
 std::string Executor::statistics() const {
   return statistics_json({.plans = impl_->plans,

@@ -73,8 +73,9 @@ class Executor {
   std::vector<std::string> reader_names(int plan) const;
   ReaderMeta reader_meta(int plan, std::string_view reader) const;
 
-  // JSON: what has to be known to go on after the last delivered iteration. See docs/design.md, "Checkpoints".
-  std::string checkpoint() const;
+  // JSON: what has to be known to go on after the last delivered iteration, or `held` iterations of whole batches
+  // before it, which somebody keeps and has not handed out. See docs/design.md, "Checkpoints".
+  std::string checkpoint(int64_t held = 0) const;
 
   // JSON: per node samples, seconds, bytes; queue depths; memory; the verdict which stage bounds the throughput.
   std::string statistics() const;

@@ -429,6 +429,8 @@ TEST(Executor, ResumeAtEveryStepEqualsTheUninterruptedRun) {
     checkpoints.push_back(executor.checkpoint());
     whole.push_back(values(next(executor, 3)));
   }
+  for (int k = 0; k < 20; ++k) EXPECT_EQ(executor.checkpoint(20 - k), checkpoints[k]);
+  EXPECT_THROW(executor.checkpoint(21), Error);
   for (int k = 0; k < 20; ++k) {
     ExecutorOptions o = options(4, 1);
     o.checkpoint = checkpoints[k];

@@ -29,6 +29,15 @@ def make(source, **arguments):
 def constant(k):
     return np.full((4, 1000), k, np.float32)
 
+def reading_ahead(delay=0):
+    from headrace.plugin.jax import read_ahead
+    read_ahead.has_own_memory = lambda devices: True
+    read_ahead._MOST_BATCHES = 8  # quick to compile
+    @pipeline_def(batch_size=4, num_threads=2)
+    def pipe():
+        return fn.random.uniform(shape=[4, 250_000 if delay else 1000])
+    return DALIGenericIterator(pipe(), ["x"])
+
 def ready():
     jax.numpy.zeros(1).block_until_ready()
     print("READY", flush=True)
@@ -68,6 +77,19 @@ ENDS = {
         f(next(it)["x"]).block_until_ready()
         results = [f(b["x"]) for _, b in zip(range(5), it)]
         ready()
+        """,
+    "reading ahead": "it = reading_ahead(); held = [next(it) for _ in range(20)]; ready()",
+    "reading ahead what takes long": "it = reading_ahead(1); held = [next(it) for _ in range(9)]; ready()",
+    "reading ahead, closed": "it = reading_ahead(); held = [next(it) for _ in range(20)]; it.close(); ready()",
+    "reading ahead in a cycle": "it = reading_ahead(); held = next(it); held['it'] = it; it.me = it; ready()",
+    "reading ahead in a daemon thread": """
+        def loop():
+            try:
+                for batch in reading_ahead(): pass
+            except RuntimeError as closed:
+                assert "closed" in str(closed)
+        threading.Thread(target=loop, daemon=True).start()
+        time.sleep(0.5); ready()
         """,
     "interrupted while it waits": """
         import os, signal

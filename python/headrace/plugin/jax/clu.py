@@ -13,6 +13,7 @@ import numpy as np
 
 from headrace.plugin.base_iterator import LastBatchPolicy
 from headrace.plugin.jax.iterator import DALIGenericIterator, Shardings, make_iterator_factory
+from headrace.plugin.jax.read_ahead import Ready
 
 try:
     from clu.data.dataset_iterator import ArraySpec
@@ -37,7 +38,11 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
     All batches must have the same shapes and element types: else ValueError.
     """
 
+    _wants_rows = True
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("group") is not None:
+            raise ValueError("group: a peekable iterator gives single batches; use DALIGenericIterator")
         super().__init__(*args, **kwargs)
         self._lock = threading.RLock()  # peek_async() runs on a thread of its own
         self._peeked: dict[str, jax.Array] | None = None
@@ -82,7 +87,7 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
 
     def _next_outputs(self) -> Any:
         outputs, rows = super()._next_outputs()
-        if not self._mask_name:
+        if not self._mask_name or isinstance(outputs, Ready):
             self._masks(outputs)
         return outputs, rows
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -15,10 +16,11 @@ from headrace import graph_builder
 from headrace.pipeline import Pipeline
 from headrace.pipeline_function import pipeline_def
 from headrace.plugin.base_iterator import BaseIterator, LastBatchPolicy
-from headrace.plugin.jax import placement
+from headrace.plugin.jax import placement, read_ahead
 from headrace.plugin.jax.integration import device_of_pipeline
 from headrace.plugin.jax.pace import Pace, needs_pace
 from headrace.plugin.jax.row_shards import batch_per_shard, row_shards, sharding_list
+from headrace.plugin.jax.stacking import Stack
 from headrace.threads import default_num_threads
 
 Shardings = Sharding | Mapping[str, Sharding]
@@ -32,7 +34,8 @@ def default_num_threads_value() -> int:
 class DALIGenericIterator(BaseIterator):
     """Iterates over batches as dicts from the names in ``output_map`` to jax.Arrays.
 
-    On CPU devices the arrays use the pipelines' memory, which they keep; on others JAX copies it there.
+    On CPU devices the arrays use the pipelines' memory, which they keep. On others JAX copies it there; pipelines
+    without Python functions and sources are then read ahead, and small batches copied many at a time (read_ahead.py).
 
     Args:
         pipelines, output_map, size, reader_name, auto_reset, last_batch_padded, prepare_first_batch, exact_epochs,
@@ -44,10 +47,15 @@ class DALIGenericIterator(BaseIterator):
         pmap_compatible: a leading axis of devices: (1, B, ...) for one pipeline.
         devices: instead of ``sharding``: pipeline k's batch goes to device k, as (D, B/D, ...); with
             ``pmap_compatible=False`` as one global array (B, ...).
+        group: K: each ``next()`` gives K batches, stacked for lax.scan: (K, B, ...), the axes of B cut as without
+            ``group``; with an axis of devices (D, K, B/D, ...). The last group of an epoch, and one before an error,
+            has fewer. ``len()`` counts groups, all else batches.
 
     Without ``sharding`` and ``devices`` a pipeline's batch (B, ...) goes to the local device of number ``device_id``,
     or to JAX's default device; several pipelines give (P, B, ...).
     """
+
+    _wants_rows = False  # subclasses look at which rows are good
 
     def __init__(
         self,
@@ -63,6 +71,7 @@ class DALIGenericIterator(BaseIterator):
         pmap_compatible: bool | None = None,
         *,
         devices: Sequence[jax.Device] | None = None,
+        group: int | None = None,
         exact_epochs: bool = False,
         mask_name: str | None = None,
         checkpoints: Sequence[bytes | str] | None = None,
@@ -71,6 +80,9 @@ class DALIGenericIterator(BaseIterator):
             "JAX iterator does not support partial last batch policy."
         )
         _check_layout(sharding, devices, pmap_compatible)
+        self._group_size = _checked_group(group)
+        self._pending: Exception | None = None  # what next() raises after the group before it
+        self._stack: Stack | None = None  # a group that an interrupt left unfinished
         self._is_global = sharding is not None or devices is not None
         if sharding is not None:
             shards = row_shards(sharding_list(sharding, output_map))
@@ -92,6 +104,10 @@ class DALIGenericIterator(BaseIterator):
         self._places = self._choose_places(sharding, devices, pmap_compatible)
         self._place_mask = self._places[-1][1]
         self._pace = Pace() if needs_pace(_devices_of(sharding, devices)) else None
+        local = {device for _, place in self._places for device in place.devices}
+        if group is None and read_ahead.has_own_memory(local) and read_ahead.may_read_ahead(self._group):
+            self._stream = read_ahead.ReadAhead(self._group, self._places, self._mask_name, self._wants_rows)
+            self._checked = []  # it checks them
 
     def _may_be_endless(self) -> bool:
         return self._is_global or super()._may_be_endless()  # the pipelines of one global batch end together
@@ -110,17 +126,19 @@ class DALIGenericIterator(BaseIterator):
         return list(zip(names, places, strict=True))
 
     def __next__(self) -> dict[str, jax.Array]:
+        if self._group_size:
+            return self._next_group(self._group_size)
         outputs, _ = self._next_outputs()
+        if isinstance(outputs, read_ahead.Ready):
+            return outputs.arrays
         if self._pace is not None:
             self._pace.wait()
         batch = {}
         memory = []
         for number, (name, place) in enumerate(self._places[:-1]):
-            try:
+            with _naming(name):
                 shards = [plan[number].as_array() for plan in outputs]
                 batch[name] = place(shards)
-            except RuntimeError as error:
-                raise RuntimeError(f"output {name!r}: {error}") from error
             memory += shards
         if self._pace is not None:
             self._pace.add(batch.values(), memory)
@@ -128,8 +146,89 @@ class DALIGenericIterator(BaseIterator):
             batch[self._mask_name] = self._place_mask(self._masks(outputs))
         return batch
 
+    def _masks(self, outputs: Any) -> list[np.ndarray]:
+        if isinstance(outputs, read_ahead.Ready):
+            assert outputs.rows is not None
+            return outputs.rows
+        return super()._masks(outputs)
+
+    def _next_group(self, count: int) -> dict[str, jax.Array]:
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            raise pending
+        if self._pace is not None:
+            self._pace.wait()
+        if self._stack is None:
+            self._stack = Stack(count, len(self.output_map), self._group.executor.make_buffer)
+        stack = self._stack
+        while stack.size < count and not (stack.size and self._no_more_in_epoch()):
+            try:
+                outputs, _ = self._next_outputs()
+                stack.add(outputs, self._masks(outputs) if self._mask_name else None)
+            except Exception as error:
+                if not stack.size:
+                    raise
+                self._pending = error
+                break
+        self._stack = None
+        return self._place_stack(stack)
+
+    def _no_more_in_epoch(self) -> bool:
+        return self._ended() or self._counter.only_dropped_left()
+
+    def _place_stack(self, stack: Stack) -> dict[str, jax.Array]:
+        groups = {}
+        memory = []
+        for number, (name, place) in enumerate(self._places[:-1]):
+            with _naming(name):
+                shards = stack.output(number)
+                groups[name] = place.stack(shards)
+            memory += shards
+        if self._pace is not None:
+            self._pace.add(groups.values(), memory)
+        if self._mask_name:
+            groups[self._mask_name] = self._places[-1][1].stack(stack.masks())
+        return groups
+
+    def __len__(self) -> int:
+        """Calls of ``next()`` in an epoch."""
+        return -(-super().__len__() // (self._group_size or 1))
+
+    def __iter__(self) -> Any:
+        self._drop_pending_end()
+        return super().__iter__()
+
+    def reset(self) -> None:
+        """Starts the next epoch. In the middle of an epoch it is ignored, with a warning."""
+        self._drop_pending_end()
+        super().reset()
+
+    def _drop_pending_end(self) -> None:
+        if isinstance(self._pending, StopIteration):
+            self._pending = None
+
     def _description(self) -> list[str]:
         return [*super()._description(), self._places[0][1].describe()] if self.output_map else super()._description()
+
+
+def _checked_group(group: int | None) -> int:
+    """The number of batches in a group; 0: no groups."""
+    if group is None:
+        return 0
+    if isinstance(group, bool) or not isinstance(group, int | np.integer):
+        raise TypeError(f"group: expected a number of batches, got {group!r}")
+    if group < 1:
+        raise ValueError(f"group: expected at least one batch, got {group}")
+    return int(group)
+
+
+@contextlib.contextmanager
+def _naming(output: str) -> Iterator[None]:
+    """A RuntimeError says which output it is about."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise RuntimeError(f"output {output!r}: {error}") from error
 
 
 def _devices_of(sharding: Shardings | None, devices: Sequence[jax.Device] | None) -> set[jax.Device]:
@@ -291,6 +390,7 @@ def data_iterator(
     devices: Sequence[jax.Device] | None = None,
     pmap_compatible: bool | None = None,
     *,
+    group: int | None = None,
     exact_epochs: bool = False,
     mask_name: str | None = None,
     on_error: str | None = None,
@@ -320,6 +420,7 @@ def data_iterator(
         "last_batch_policy": last_batch_policy,
         "prepare_first_batch": prepare_first_batch,
         "pmap_compatible": pmap_compatible,
+        "group": group,
         "exact_epochs": exact_epochs,
         "mask_name": mask_name,
     }

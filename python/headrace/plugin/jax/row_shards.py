@@ -17,6 +17,11 @@ def num_row_blocks(sharding: Sharding) -> int:
     return _row_blocks(sharding)[0]
 
 
+def device_blocks(sharding: Sharding) -> dict[jax.Device, int]:
+    """For each device the number of its block of rows, over all processes."""
+    return _row_blocks(sharding)[1]
+
+
 def _row_blocks(sharding: Sharding) -> tuple[int, dict[jax.Device, int]]:
     """The number of blocks along axis 0, and the number of each device's block, over all processes.
 
