@@ -1,11 +1,15 @@
-"""Iterators for PyTorch: a list with one dict of tensors for each pipeline."""
+"""Iterators for PyTorch: a list with one dict of tensors for each pipeline.
+
+Outputs that are on the GPU by the graph (``device="mixed"``, ``"gpu"``, ``.gpu()``) come as tensors on the CUDA device
+of number ``device_id`` if PyTorch has CUDA, the others in host memory.
+"""
 
 from __future__ import annotations
 
 import itertools
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -51,6 +55,41 @@ def feed_ndarray(dali_tensor: TensorCPU | TensorListCPU, arr: torch.Tensor, cuda
     return arr
 
 
+def _has_cuda() -> bool:
+    return torch.cuda.is_available()
+
+
+def _placed(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor:
+    """The tensor itself, or a copy on a CUDA device, ordered on PyTorch's current stream without waiting for it.
+
+    PyTorch keeps the pinned memory until the copy was made.
+    """
+    return tensor if device is None else tensor.pin_memory().to(device, non_blocking=True)
+
+
+def _devices_of_outputs(pipe: Pipeline) -> list[torch.device | None]:
+    """Where each output goes; None: it stays in host memory."""
+    graph = pipe._make_graph()
+    if pipe.device_id is None or pipe.device_id < 0 or not _has_cuda():
+        return [None] * len(graph.outputs())
+    nodes = graph.nodes()
+    cuda = torch.device("cuda", pipe.device_id)
+    return [None if nodes[node]["device"] == "cpu" else cuda for node, _ in graph.outputs()]
+
+
+class _Part(NamedTuple):
+    """What one pipeline gives of a batch.
+
+    Attributes:
+        rows: how many count; None: all.
+        devices: where each output goes; None: host memory.
+    """
+
+    outputs: tuple[TensorListCPU, ...]
+    rows: int | None
+    devices: list[torch.device | None]
+
+
 class _TorchIterator(BaseIterator):
     """Arguments: see BaseIterator; fill_last_batch is an old name of FILL and PARTIAL, dynamic_shape has no effect."""
 
@@ -82,14 +121,14 @@ class _TorchIterator(BaseIterator):
             prepare_first_batch,
             **ours,
         )
+        self._devices = [_devices_of_outputs(pipe) for pipe in self._pipes]
 
-    def _next_parts(self) -> list[tuple[tuple[TensorListCPU, ...], int | None]]:
-        """For each pipeline its outputs in the next batch, and how many rows count; None: all."""
+    def _next_parts(self) -> list[_Part]:
         outputs, rows = self._next_outputs()
         counts: list[int | None] = list(rows) if rows is not None else [None] * len(outputs)
-        parts = zip(outputs, counts, strict=True)
+        parts = [_Part(*part) for part in zip(outputs, counts, self._devices, strict=True)]
         # With `size` whole pipelines beyond it are left out; readers may lack samples and then give an empty batch.
-        return [part for part in parts if part[1] != 0 or not isinstance(self._counter, SizeEpochs)]
+        return [part for part in parts if part.rows != 0 or not isinstance(self._counter, SizeEpochs)]
 
     def _mask(self, outputs: tuple[TensorListCPU, ...], rows: int | None) -> torch.Tensor:
         return torch.from_numpy(self._masks([outputs])[0][:rows])
@@ -98,7 +137,7 @@ class _TorchIterator(BaseIterator):
 class DALIGenericIterator(_TorchIterator):
     """Iterates over batches as lists with one dict per pipeline, from the names in ``output_map`` to tensors.
 
-    The tensors are the pipelines' memory, which they keep: nothing is copied.
+    Tensors in host memory are the pipelines' memory, which they keep: nothing is copied.
 
     Args:
         pipelines, output_map, size, reader_name, auto_reset, last_batch_padded, last_batch_policy,
@@ -110,14 +149,14 @@ class DALIGenericIterator(_TorchIterator):
 
     def __next__(self) -> list[dict[str, torch.Tensor]]:
         batch = []
-        for outputs, rows in self._next_parts():
+        for outputs, rows, devices in self._next_parts():
             entry = {}
-            for name, output in zip(self.output_map, outputs, strict=False):
+            for name, output, device in zip(self.output_map, outputs, devices, strict=False):
                 try:
                     tensor = to_torch_tensor(output)
                 except RuntimeError as error:
                     raise RuntimeError(f"output {name!r}: {error}") from error
-                entry[name] = tensor if rows is None else tensor[:rows]
+                entry[name] = _placed(tensor if rows is None else tensor[:rows], device)
             if self._mask_name:
                 entry[self._mask_name] = self._mask(outputs, rows)
             batch.append(entry)
@@ -205,23 +244,26 @@ class DALIRaggedIterator(_TorchIterator):
 
     def __next__(self) -> list[dict[str, Any]]:
         batch = []
-        for outputs, rows in self._next_parts():
+        for outputs, rows, devices in self._next_parts():
             entry = {}
-            for name, kind, output in zip(self.output_map, self._kinds, outputs, strict=False):
-                entry[name] = _ragged(output, kind, rows)
+            for name, kind, output, device in zip(self.output_map, self._kinds, outputs, devices, strict=False):
+                entry[name] = _ragged(output, kind, rows, device)
             if self._mask_name:
                 entry[self._mask_name] = self._mask(outputs, rows)
             batch.append(entry)
         return batch
 
 
-def _ragged(output: TensorListCPU, kind: str, rows: int | None) -> Any:
+def _ragged(output: TensorListCPU, kind: str, rows: int | None, device: torch.device | None) -> Any:
     if kind == DENSE_TAG:
-        return to_torch_tensor(output)[:rows]
-    samples = [torch.from_dlpack(tensor) for tensor in itertools.islice(output, rows)]
+        return _placed(to_torch_tensor(output)[:rows], device)
+    samples = [_placed(torch.from_dlpack(tensor), device) for tensor in itertools.islice(output, rows)]
     if kind == SPARSE_LIST_TAG:
         return samples
-    indices = [torch.cat([torch.full((1, part.numel()), row), _all_indices(part)]) for row, part in enumerate(samples)]
+    indices = [
+        torch.cat([torch.full((1, part.numel()), row, device=device), _all_indices(part)])
+        for row, part in enumerate(samples)
+    ]
     extents = [max(sizes) for sizes in zip(*(part.shape for part in samples), strict=True)]
     return torch.sparse_coo_tensor(
         torch.cat(indices, dim=1), torch.cat([part.flatten() for part in samples]), [len(samples), *extents]
@@ -230,4 +272,4 @@ def _ragged(output: TensorListCPU, kind: str, rows: int | None) -> Any:
 
 def _all_indices(tensor: torch.Tensor) -> torch.Tensor:
     """(ndim, numel): the index of each element in C order."""
-    return torch.ones(tensor.shape, dtype=torch.bool).nonzero().T
+    return torch.ones(tensor.shape, dtype=torch.bool, device=tensor.device).nonzero().T

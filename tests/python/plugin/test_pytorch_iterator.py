@@ -9,6 +9,7 @@ from test_iterator_epochs import iterator_arguments, pipelines_of
 torch = pytest.importorskip("torch")
 
 from headrace import fn, pipeline_def, types  # noqa: E402
+from headrace.plugin import pytorch  # noqa: E402
 from headrace.plugin.base_iterator import LastBatchPolicy  # noqa: E402
 from headrace.plugin.pytorch import (  # noqa: E402
     DALIClassificationIterator,
@@ -138,3 +139,55 @@ def test_feed_ndarray():
         feed_ndarray(batch, torch.ones(3, 2))
     with pytest.raises(AssertionError, match="element type"):
         feed_ndarray(batch, torch.ones(2, 3, dtype=torch.int32))
+
+
+@pipeline_def(batch_size=2, num_threads=1)
+def on_both_devices():
+    x = fn.external_source(constant_batches(2, (2, 3)))
+    moved = x.gpu()
+    return x, moved, moved + np.float32(1), fn.cast(x, dtype=types.UINT8, device="gpu"), x + np.float32(2)
+
+
+class RecordedUploads:
+    """Stands for pinned memory and a CUDA device: notes what goes where, and keeps it in host memory."""
+
+    def __init__(self, monkeypatch):
+        self.devices = []
+        monkeypatch.setattr(pytorch, "_has_cuda", lambda: True)
+        monkeypatch.setattr(pytorch, "_placed", self.place)
+
+    def place(self, tensor, device):
+        self.devices.append(device)
+        return tensor if device is None else tensor.clone()
+
+
+@pytest.mark.parametrize("device_id, cuda", [(0, "cuda:0"), (1, "cuda:1"), (None, None), (-99999, None)])
+def test_outputs_of_the_gpu_go_to_cuda(monkeypatch, device_id, cuda):
+    recorded = RecordedUploads(monkeypatch)
+    pipe = on_both_devices(device_id=device_id)
+    batch = next(DALIGenericIterator(pipe, list("abcde")))[0]
+    expected = torch.device(cuda) if cuda else None
+    assert recorded.devices == [None, expected, expected, expected, None]
+    assert [batch[name][0, 0].item() for name in "abcde"] == [0, 0, 1, 0, 2]
+
+
+def test_without_cuda_all_outputs_stay_in_host_memory(monkeypatch):
+    monkeypatch.setattr(pytorch, "_has_cuda", lambda: False)
+    batch = next(DALIGenericIterator(on_both_devices(device_id=0), list("abcde")))[0]
+    assert {tensor.device.type for tensor in batch.values()} == {"cpu"}
+
+
+@pytest.mark.parametrize("kind", ["sparse_list", "sparse_coo"])
+def test_ragged_outputs_of_the_gpu(monkeypatch, kind):
+    recorded = RecordedUploads(monkeypatch)
+    monkeypatch.setattr(pytorch, "_devices_of_outputs", lambda pipe: [torch.device("cpu")])
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=0)
+    def pipe():
+        return fn.external_source([[np.ones((1, 2), np.float32), np.ones((3, 2), np.float32)]]).gpu()
+
+    tensors = next(DALIRaggedIterator(pipe(), ["x"], output_types=[kind]))[0]["x"]
+    assert recorded.devices == [torch.device("cpu")] * 2
+    dense = [t.tolist() for t in tensors] if kind == "sparse_list" else tensors.to_dense().tolist()
+    ones = [1.0, 1.0]
+    assert dense == ([[ones], [ones] * 3] if kind == "sparse_list" else [[ones, [0, 0], [0, 0]], [ones] * 3])
