@@ -95,6 +95,7 @@ def _typed(words: jax.Array, dtype: np.dtype) -> jax.Array:
 
 def fields_of(batches: Sequence[np.ndarray]) -> tuple[Field, ...] | None:
     """One field for each output; None if JAX would narrow one of the types (64 bits without ``jax_enable_x64``)."""
-    if not jax.config.jax_enable_x64 and any(array.dtype.itemsize == 8 for array in batches):
+    x64 = jax.config.jax_enable_x64  # type: ignore[attr-defined]
+    if not x64 and any(array.dtype.itemsize == 8 for array in batches):
         return None
     return tuple(Field(array.shape, array.dtype) for array in batches)
