@@ -8,6 +8,7 @@ Each folder needs at least eight JPEG files. The program starts itself twice; th
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import subprocess
 import sys
@@ -92,9 +93,17 @@ def launch(folders: list[Path], out: Path) -> int:
         listener.bind(("localhost", 0))
         port = listener.getsockname()[1]
     command = [sys.executable, __file__, *map(str, folders), "--out", str(out), "--port", str(port)]
-    processes = [subprocess.Popen([*command, "--process", str(process)]) for process in range(2)]
+    processes = [
+        subprocess.Popen([*command, "--process", str(process)], env=environment_of(process)) for process in range(2)
+    ]
     codes = [process.wait() for process in processes]
     return max(abs(code) for code in codes)
+
+
+def environment_of(process: int) -> dict[str, str]:
+    """With CUDA_VISIBLE_DEVICES=0,1 each process gets a GPU of its own."""
+    gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[process]} if len(gpus) > 1 else dict(os.environ)
 
 
 def main() -> None:
