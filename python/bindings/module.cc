@@ -1,10 +1,9 @@
 // headrace._core: the engine, for the Python package. Everything here is private to it.
-#include <hwy/targets.h>
-
 #include "bindings.h"
 #include "codecs/image_codec.h"
 #include "core/log.h"
 #include "gil.h"
+#include "kernels/targets.h"
 
 #ifndef HEADRACE_VERSION
 #define HEADRACE_VERSION "0"
@@ -37,16 +36,9 @@ nb::list image_formats() {
   return names;
 }
 
-// The instruction sets that kernels choose from on this machine, best first.
-nb::list simd_targets() {
-  nb::list names;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-    names.append(nb::str(hwy::TargetName(left & -left)));
-  }
-  return names;
-}
-
 nb::dict build_info() {
+  nb::list simd;
+  for (const std::string& target : simd_targets()) simd.append(nb::cast(target));
   nb::dict info;
   info["version"] = HEADRACE_VERSION;
 #if defined(__clang__)
@@ -54,7 +46,7 @@ nb::dict build_info() {
 #else
   info["compiler"] = "gcc " __VERSION__;
 #endif
-  info["simd"] = simd_targets();
+  info["simd"] = simd;
   info["image_formats"] = image_formats();
   info["cuda"] = false;
   info["operators"] = registry().entries().size();

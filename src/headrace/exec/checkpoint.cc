@@ -138,6 +138,7 @@ std::vector<Remainder> remainders_of(const std::vector<Json>& entries, const std
         "give the checkpoints of all processes",
         name, num_shards, by_shard.size());
   std::vector<Remainder> remainders;
+  remainders.reserve(by_shard.size());
   for (auto& [shard, rest] : by_shard) remainders.push_back(std::move(rest));
   return remainders;
 }
