@@ -70,9 +70,13 @@ template <typename T> std::vector<T> interesting_values() {
   }
 }
 
+void expect(bool good, const char* function, long double x, DType from, DType to, long double got) {
+  EXPECT_TRUE(good) << function << " " << x << " from " << dtype_name(from) << " to " << dtype_name(to) << ": " << got;
+}
+
+// Bit by bit, but for NaN, whose payload doesn't matter.
 template <typename T> bool same(T a, T b) {
-  if (exact(a) != exact(a) && exact(b) != exact(b)) return true;  // NaN, whatever its payload
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
+  return (std::isnan(exact(a)) && std::isnan(exact(b))) || std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
 template <typename From, typename To> void check_pair() {
@@ -83,14 +87,13 @@ template <typename From, typename To> void check_pair() {
   convert_array(bytes.get(), dtype_of<From>, out.get(), dtype_of<To>, static_cast<int64_t>(in.size()));
   for (size_t i = 0; i < in.size(); ++i) {
     const From x = in[i];
-    const To rounded = expected<To>(exact(x), true);
-    EXPECT_TRUE(same(convert<To>(x), rounded)) << "convert " << exact(x) << " from " << dtype_name(dtype_of<From>)
-                                               << " to " << dtype_name(dtype_of<To>) << ": " << exact(convert<To>(x));
-    EXPECT_TRUE(same(out[i], rounded)) << "convert_array " << exact(x) << " from " << dtype_name(dtype_of<From>)
-                                       << " to " << dtype_name(dtype_of<To>) << ": " << exact(out[i]);
-    EXPECT_TRUE(same(convert_truncated<To>(x), expected<To>(exact(x), false)))
-        << "convert_truncated " << exact(x) << " from " << dtype_name(dtype_of<From>) << " to "
-        << dtype_name(dtype_of<To>) << ": " << exact(convert_truncated<To>(x));
+    const To rounded = expected<To>(exact(x), true), truncated = expected<To>(exact(x), false);
+    const auto check = [&](const char* function, To got, To want) {
+      expect(same(got, want), function, exact(x), dtype_of<From>, dtype_of<To>, exact(got));
+    };
+    check("convert", convert<To>(x), rounded);
+    check("convert_array", out[i], rounded);
+    check("convert_truncated", convert_truncated<To>(x), truncated);
   }
 }
 
