@@ -114,6 +114,7 @@ std::vector<TestTensor> OpTester::compute(SampleContext& ctx, std::vector<Sample
   }
   sample_op_->run(ctx);
   std::vector<TestTensor> result;
+  result.reserve(out.size());
   for (const Sample& s : out) result.push_back(copy(s));
   arena_.reset();
   return result;
