@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -205,7 +205,7 @@ class BaseIterator:
         """Batches of an epoch."""
         return self._counter.num_batches()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Self:
         """The iterator itself; starts the next epoch if the present one has ended."""
         if self._in_epoch or self._source_ended:
             self.reset()

@@ -6,17 +6,17 @@ import concurrent.futures
 import dataclasses
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self, Unpack, overload
 
 import jax
 import numpy as np
 
 from headrace.plugin.base_iterator import LastBatchPolicy
-from headrace.plugin.jax.iterator import DALIGenericIterator, Shardings, make_iterator_factory
+from headrace.plugin.jax.iterator import DALIGenericIterator, IteratorArguments, Shardings, make_iterator_factory
 from headrace.plugin.jax.read_ahead import Ready
 
 try:
-    from clu.data.dataset_iterator import ArraySpec
+    from clu.data.dataset_iterator import ArraySpec  # type: ignore[import-not-found, unused-ignore]
 except ImportError:
 
     @dataclasses.dataclass(frozen=True)
@@ -114,7 +114,7 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         """For each row of the last batch: it is neither padding nor a replacement; None before the first batch."""
         return self._rows
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Self:
         return self if self._peeked is not None else super().__iter__()
 
     def reset(self) -> None:
@@ -127,6 +127,18 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         if self._peeked is not None:
             raise RuntimeError("checkpoints: take the batch that was peeked at first")
         return super().checkpoints()
+
+
+@overload
+def peekable_data_iterator(
+    pipeline_fn: Callable[..., Any], output_map: Sequence[str], **arguments: Unpack[IteratorArguments]
+) -> Callable[..., DALIGenericPeekableIterator]: ...
+
+
+@overload
+def peekable_data_iterator(
+    pipeline_fn: None = None, *, output_map: Sequence[str], **arguments: Unpack[IteratorArguments]
+) -> Callable[[Callable[..., Any]], Callable[..., DALIGenericPeekableIterator]]: ...
 
 
 def peekable_data_iterator(
@@ -159,7 +171,7 @@ def peekable_data_iterator(
         "mask_name": mask_name,
     }
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., DALIGenericIterator]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., DALIGenericPeekableIterator]:
         return make_iterator_factory(
             DALIGenericPeekableIterator, function, output_map, sharding, devices, on_error, arguments
         )

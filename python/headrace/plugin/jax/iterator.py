@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import jax
 import numpy as np
@@ -194,7 +194,7 @@ class DALIGenericIterator(BaseIterator):
         """Calls of ``next()`` in an epoch."""
         return -(-super().__len__() // (self._group_size or 1))
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Self:
         self._drop_pending_end()
         return super().__iter__()
 
@@ -209,6 +209,9 @@ class DALIGenericIterator(BaseIterator):
 
     def _description(self) -> list[str]:
         return [*super()._description(), self._places[0][1].describe()] if self.output_map else super()._description()
+
+
+AnyIterator = TypeVar("AnyIterator", bound=DALIGenericIterator)
 
 
 def _checked_group(group: int | None) -> int:
@@ -296,14 +299,14 @@ def _rows_over(devices: Sequence[jax.Device]) -> Sharding:
 
 
 def make_iterator_factory(
-    iterator_type: type[DALIGenericIterator],
+    iterator_type: type[AnyIterator],
     pipeline_fn: Callable[..., Any],
     output_map: Sequence[str],
     sharding: Shardings | None,
     devices: Sequence[jax.Device] | None,
     on_error: str | None,
     iterator_arguments: dict[str, Any],
-) -> Callable[..., DALIGenericIterator]:
+) -> Callable[..., AnyIterator]:
     """What data_iterator and peekable_data_iterator return."""
     if not output_map:
         raise ValueError("output_map: expected the names of the function's outputs")
@@ -313,9 +316,7 @@ def make_iterator_factory(
     parameters = inspect.signature(pipeline_fn).parameters
 
     @functools.wraps(pipeline_fn)
-    def create_iterator(
-        *args: Any, checkpoints: Sequence[bytes | str] | None = None, **kwargs: Any
-    ) -> DALIGenericIterator:
+    def create_iterator(*args: Any, checkpoints: Sequence[bytes | str] | None = None, **kwargs: Any) -> AnyIterator:
         num_shards, local = _shards_for(sharding, devices, output_map)
         arguments = {**getattr(pipeline_fn, "_pipeline_kwargs", {}), **kwargs}
         if isinstance(arguments.get("batch_size"), int) and "batch_size" not in parameters:
@@ -375,6 +376,41 @@ def _shard_arguments(
 def _common_seed() -> int:
     """One seed for all pipelines; with several processes, which can't agree on a random one, always the same."""
     return 0 if jax.process_count() > 1 else graph_builder.as_seed(None)
+
+
+class IteratorArguments(TypedDict, total=False):
+    """For type checkers: what data_iterator() takes by name besides the function and ``output_map``."""
+
+    size: int
+    reader_name: str | None
+    auto_reset: str | bool | None
+    last_batch_padded: bool
+    last_batch_policy: LastBatchPolicy
+    prepare_first_batch: bool
+    sharding: Shardings | None
+    devices: Sequence[jax.Device] | None
+    pmap_compatible: bool | None
+    exact_epochs: bool
+    mask_name: str | None
+    on_error: str | None
+
+
+class GroupedIteratorArguments(IteratorArguments, total=False):
+    """IteratorArguments of iterators that don't peek."""
+
+    group: int | None
+
+
+@overload
+def data_iterator(
+    pipeline_fn: Callable[..., Any], output_map: Sequence[str], **arguments: Unpack[GroupedIteratorArguments]
+) -> Callable[..., DALIGenericIterator]: ...
+
+
+@overload
+def data_iterator(
+    pipeline_fn: None = None, *, output_map: Sequence[str], **arguments: Unpack[GroupedIteratorArguments]
+) -> Callable[[Callable[..., Any]], Callable[..., DALIGenericIterator]]: ...
 
 
 def data_iterator(
