@@ -34,3 +34,7 @@ __all__ = [
     "pipeline_def",
     "types",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

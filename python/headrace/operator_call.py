@@ -28,6 +28,18 @@ display_prefix = "headrace"
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _CONDITIONALS = os.path.join(_PACKAGE, "conditionals") + os.sep
 _creation = itertools.count()
+# How a program writes what operators without a public name do. DALI's messages show their names.
+_WRITTEN_AS = {
+    "_conditional.merge": "if",
+    "_conditional.not_": "not",
+    "_conditional.split": "if",
+    "_conditional.validate_logical": "and, or",
+    "_shape": "headrace.DataNode.shape",
+    "_subscript_dim_check": "headrace.DataNode[...]",
+    "_tensor_subscript": "headrace.DataNode[...]",
+    "_to_cpu": "headrace.DataNode.cpu",
+    "_to_gpu": "headrace.DataNode.gpu",
+}
 _SCOPE_ARGUMENT = "_scope"  # ties a node without inputs to a branch: the engine's kScopeArgument
 
 
@@ -112,7 +124,7 @@ class OperatorInstance:
         self.args = args
         self.tensor_args = tensor_args
         self.preserve = bool(args.get("preserve", False)) or schema.has_side_effects
-        self.display_name = display_name or f"{display_prefix}.fn.{schema.name}"
+        self.display_name = display_name or _display_name(schema)
         self.created = next(_creation)
         self.frames = _user_frames()
         self.source: Any = None  # of external_source: who makes its batches
@@ -169,13 +181,19 @@ def check_names(schema: _core.Schema, given: dict[str, Any]) -> None:
             raise KeyError(f'Argument "{name}" is not defined for operator "{schema_name(schema.name)}".{advice}')
 
 
+def _display_name(schema: _core.Schema) -> str:
+    """What messages call an operator."""
+    written = _WRITTEN_AS.get(schema.name) if display_prefix == "headrace" else None
+    return written or f"{display_prefix}.fn.{schema.name}"
+
+
 def split_arguments(schema: _core.Schema, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, DataNode]]:
     """Constants (converted) and nodes among an operator's keyword arguments. None means not given.
 
     Raises KeyError for an unknown name, TypeError for a node where none is allowed or a value of the wrong type.
     """
     specs = arg_specs(schema.name)
-    display_name = f"{display_prefix}.fn.{schema.name}"
+    display_name = _display_name(schema)
     args: dict[str, Any] = {}
     tensor_args: dict[str, DataNode] = {}
     check_names(schema, given)
@@ -307,7 +325,7 @@ def call(
 
     An input that is a list of nodes stands for several calls, one for each; the result is then a list of results.
     """
-    display_name = display_name or f"{display_prefix}.fn.{schema.name}"
+    display_name = display_name or _display_name(schema)
     if schema.deprecation:
         warnings.warn(f"{display_name} is deprecated. {schema.deprecation}", DeprecationWarning, stacklevel=3)
     while inputs and inputs[-1] is None and len(inputs) > schema.min_inputs:

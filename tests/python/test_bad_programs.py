@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -10,7 +11,8 @@ import time
 import numpy as np
 import pytest
 
-from headrace import Pipeline, fn, pipeline_def
+import headrace
+from headrace import Pipeline, fn, pipeline_def, types
 from headrace.data_node import DataNode
 
 
@@ -316,3 +318,35 @@ def test_ctrl_c_gets_through(what):
         timer.cancel()
     assert time.monotonic() - begin < 10
     pipe.close()
+
+
+def indexed(x, _condition):
+    return x[7]
+
+
+def branched(x, condition):
+    if condition:  # noqa: SIM108: an `if` is what is tested
+        y = x
+    else:
+        y = fn.constant(fdata=[1.5])
+    return y
+
+
+def both(x, condition):
+    return condition and x
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), [(indexed, "headrace.DataNode[...]"), (branched, "if"), (both, "and, or")]
+)
+def test_messages_name_what_the_program_wrote(function, name):
+    @pipeline_def(batch_size=8, num_threads=1, device_id=None, enable_conditionals=True)
+    def pipe():
+        return function(fn.constant(idata=[1, 2, 3]), fn.random.coin_flip(dtype=types.BOOL, seed=1))
+
+    with pytest.raises(RuntimeError, match=re.escape(f"Error in CPU operator `{name}`")):
+        pipe().run()
+
+
+def test_the_package_lists_its_public_names():
+    assert sorted(dir(headrace)) == sorted(headrace.__all__)
