@@ -325,7 +325,7 @@ def indexed(x, _condition):
 
 
 def branched(x, condition):
-    if condition:  # noqa: SIM108: an `if` is what is tested
+    if condition:  # noqa: SIM108
         y = x
     else:
         y = fn.constant(fdata=[1.5])
