@@ -130,3 +130,19 @@ def test_doctor_tells_what_is_there(capsys):
     out = capsys.readouterr().out
     for word in ("headrace", "cuda", "jax", "torch"):
         assert word in out
+
+
+@pytest.mark.parametrize("command", ["convert", "inspect"])
+def test_a_missing_package_is_named_with_the_way_to_get_it(tmp_path: Path, capsys, monkeypatch, command: str):
+    images = tmp_path / "images" / "a"
+    images.mkdir(parents=True)
+    Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(images / "1.png")
+    database = str(tmp_path / "database")
+    assert cli.main(["convert", "folder", str(tmp_path / "images"), database]) == 0
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    arguments = {
+        "convert": ["convert", "mnist", str(DIGITS), str(tmp_path / "mnist")],
+        "inspect": ["inspect", database, "--sheet", str(tmp_path / "sheet.png")],
+    }
+    assert cli.main(arguments[command]) == 1
+    assert "pip install pillow" in capsys.readouterr().err

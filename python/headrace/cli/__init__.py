@@ -21,6 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except ModuleNotFoundError as error:
+        print(f"headrace: {error}{doctor.advice_for(str(error.name))}", file=sys.stderr)
+        return 1
     except (OSError, RuntimeError, ValueError, ImportError) as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 1

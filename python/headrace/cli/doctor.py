@@ -26,6 +26,11 @@ def _installed_version(module: str) -> str | None:
         return "unknown version"
 
 
+def advice_for(module: str) -> str:
+    """How to get a missing package, if it is one of ours to know."""
+    return f"; get it by: {_OPTIONAL[module][1]}" if module in _OPTIONAL else ""
+
+
 def run(options: argparse.Namespace) -> int:
     """Runs the command. Missing optional parts are no failure."""
     print(f"headrace {headrace.__version__}, Python {platform.python_version()}, {platform.machine()}")
