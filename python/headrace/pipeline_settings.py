@@ -222,3 +222,6 @@ class PipelineSettings:
     @property
     def concurrency(self) -> Any:
         return self._concurrency
+
+
+PipelineSettings.__init__.__qualname__ = "Pipeline"  # what Python's messages about wrong arguments name
