@@ -2,7 +2,6 @@
 #include "exec/scheduler.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/thread.h"
 #include "exec/selection.h"
@@ -426,7 +425,7 @@ void Scheduler::complete(std::unique_lock<std::mutex>& lock, SegmentWork& work) 
   PlanRun& run = *work.run;
   if (!run.failed && options_.on_error == OnError::kZero && !segment_of(work).is_batch) {
     lock.unlock();
-    guarded(run, [&] { fill_zeroed_rows(work); });
+    guarded(run, [&] { zero_rows_.fill(run, segment_of(work), work.changes); });
     lock.lock();
   }
   bool woke = false;
@@ -440,96 +439,6 @@ void Scheduler::complete(std::unique_lock<std::mutex>& lock, SegmentWork& work) 
   if (--run.iteration->runs_left > 0) return;
   unfinished_.erase(std::find(unfinished_.begin(), unfinished_.end(), run.iteration));
   iteration_ready_.notify_all();
-}
-
-// Only the workers of this segment wrote its changes, and they are done.
-void Scheduler::fill_zeroed_rows(SegmentWork& work) {
-  PlanRun& run = *work.run;
-  std::vector<bool> zeroed(static_cast<size_t>(run.size), false);
-  for (const RowChange& change : work.changes) zeroed[change.slot] = change.status == RowStatus::kZeroed;
-  remember_samples(work, zeroed);
-  for (int value : segment_of(work).batches_out) {
-    for (int slot = 0; slot < run.size; ++slot) {
-      if (zeroed[slot]) fill_with_zeros(run, value, slot);
-    }
-  }
-}
-
-void Scheduler::fill_with_zeros(PlanRun& run, int value, int slot) {
-  Sample like;
-  {
-    const std::lock_guard lock(mutex_);
-    like = last_samples_[{run.number, value}];
-  }
-  check(like.dtype != DType::kNone,
-        "on_error=\"zero\": no sample of the first batch is good, so the shape of the zeros is unknown");
-  void* data = run.batches[value]->claim(slot, like);
-  if (like.bytes() > 0) std::memset(data, 0, like.bytes());
-}
-
-void Scheduler::remember_samples(const SegmentWork& work, const std::vector<bool>& zeroed) {
-  const PlanRun& run = *work.run;
-  const std::lock_guard lock(mutex_);
-  for (int value : segment_of(work).batches_out) {
-    for (int slot = 0; slot < run.size; ++slot) {
-      if (zeroed[slot] || !run.batches[value]->has(slot)) continue;
-      last_samples_[{run.number, value}].describe_as((*run.batches[value])[slot]);
-      last_samples_[{run.number, value}].source = Source();
-      break;
-    }
-  }
-}
-
-std::vector<Scheduler::NodeTotals> Scheduler::node_totals(int plan) const {
-  const Plan& p = *plans_[plan];
-  std::vector<NodeTotals> totals(p.nodes().size());
-  for (size_t s = 0; s < p.segments().size(); ++s) {
-    const Segment& segment = p.segments()[s];
-    if (segment.is_batch) {
-      const SegmentStats& stats = stats_[plan][s];
-      totals[segment.nodes[0]] = {stats.batch_samples.load(), 1e-9 * static_cast<double>(stats.batch_ns.load()), 0};
-      continue;
-    }
-    for (const auto& worker : workers_) {
-      if (worker->frames.empty() || !worker->frames[plan][s]) continue;
-      const SampleFrame& frame = *worker->frames[plan][s];
-      for (size_t i = 0; i < segment.nodes.size(); ++i) {
-        const NodeCounters& counters = frame.counters(static_cast<int>(i));
-        NodeTotals& total = totals[segment.nodes[i]];
-        const int64_t samples = counters.samples.load();
-        const auto timed = static_cast<double>(std::max<int64_t>(1, counters.timed_samples.load()));
-        total.samples += samples;
-        total.bytes += counters.bytes.load();
-        total.seconds += 1e-9 * static_cast<double>(counters.timed_ns.load()) * static_cast<double>(samples) / timed;
-      }
-    }
-  }
-  return totals;
-}
-
-double Scheduler::worker_idle_seconds() const {
-  double seconds = 0;
-  for (const auto& worker : workers_) seconds += 1e-9 * static_cast<double>(worker->idle_ns.load());
-  return seconds;
-}
-
-std::string Scheduler::describe_unfinished() const {
-  std::lock_guard lock(mutex_);
-  std::string text;
-  for (const Iteration* iteration : unfinished_) {
-    for (const PlanRun& run : iteration->runs) {
-      for (const SegmentWork& work : run.work) {
-        if (work.done >= work.size && work.waits_for == 0) continue;
-        std::string nodes;
-        for (int node : segment_of(work).nodes)
-          nodes += (nodes.empty() ? "" : ", ") + run.plan->nodes()[node].node->name;
-        text += fmt::format("iteration {}, pipeline {}: [{}] ", iteration->number, run.number, nodes);
-        text += work.waits_for > 0 ? fmt::format("waits for {} stages\n", work.waits_for)
-                                   : fmt::format("{} of {} tasks done, {} taken\n", work.done, work.size, work.next);
-      }
-    }
-  }
-  return text;
 }
 
 }  // namespace headrace

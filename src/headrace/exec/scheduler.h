@@ -12,6 +12,7 @@
 #include "exec/iteration.h"
 #include "exec/sample_frame.h"
 #include "exec/trace.h"
+#include "exec/zero_rows.h"
 
 namespace headrace {
 
@@ -85,9 +86,6 @@ class Scheduler {
   void finish_chunk(std::unique_lock<std::mutex>& lock, SegmentWork& work, int count);
   void complete(std::unique_lock<std::mutex>& lock, SegmentWork& work);
   void change_row(SegmentWork& work, const RowChange& change);
-  void fill_zeroed_rows(SegmentWork& work);
-  void fill_with_zeros(PlanRun& run, int value, int slot);
-  void remember_samples(const SegmentWork& work, const std::vector<bool>& zeroed);
   template <typename Action> void guarded(PlanRun& run, Action action);
   void fail_run(PlanRun& run, int slot, Error error);
   bool can_substitute(const SegmentWork& work) const;
@@ -110,7 +108,7 @@ class Scheduler {
   std::vector<SegmentWork*> caller_queue_;              // the same
   std::map<std::pair<int, int>, int64_t> python_turn_;  // (plan, segment) -> the iteration that it runs next
   std::vector<Iteration*> unfinished_;
-  std::map<std::pair<int, int>, Sample> last_samples_;  // (plan, value) -> what its samples look like
+  ZeroRows zero_rows_;
   std::vector<std::unique_ptr<SegmentStats[]>> stats_;  // [plan][segment]
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::vector<int>> joint_segments_;  // by plan: of Lane::kCaller, in the order of the graph

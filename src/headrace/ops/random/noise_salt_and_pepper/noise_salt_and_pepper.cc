@@ -40,7 +40,7 @@ template <typename T> struct Rule {
 
 template <typename T>
 void scatter(const RandomStream& random, const Rule<T>& rule, const Pixels& pixels, const T* in, T* out) {
-  const auto [outer, channels, inner] = pixels;
+  const int64_t outer = pixels.outer, channels = pixels.channels, inner = pixels.inner;
   for_draws<uint32_t>(random, outer * inner, fill_words, [&](int64_t first, const uint32_t* words, int64_t n) {
     int64_t at = first / inner * channels * inner + first % inner;  // of the pixel's first channel
     int64_t left = inner - first % inner;                           // pixels to the end of the row of `inner`
