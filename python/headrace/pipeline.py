@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from headrace import _core, graph_builder, operator_call
+from headrace import _core, graph_builder, operator_call, pipeline_json
 from headrace.callbacks import Callback
 from headrace.conditionals import do_not_convert as do_not_convert
 from headrace.data_node import DataNode
 from headrace.external_source import NodeSource
+from headrace.graph_drawing import PipelineGraph
 from headrace.group import PipelineGroup
-from headrace.output_checks import data_types_from
 from headrace.pipeline_inputs import PipelineInputs
 from headrace.pipeline_settings import PipelineSettings
 from headrace.sources import OutputCheck
@@ -20,24 +20,6 @@ from headrace.types import PipelineAPIType
 
 if TYPE_CHECKING:
     from headrace.conditionals.scopes import Branch
-
-_FORMAT = "headrace-pipeline"
-
-
-class PipelineGraph(str):
-    """A pipeline's graph as Graphviz source; notebooks show it as a picture if the program ``dot`` is installed."""
-
-    def svg(self) -> str | None:
-        """The picture, or None without ``dot``."""
-        import shutil
-        import subprocess
-
-        if shutil.which("dot") is None:
-            return None
-        return subprocess.run(["dot", "-Tsvg"], input=self, capture_output=True, text=True, check=True).stdout
-
-    def _repr_svg_(self) -> str | None:
-        return self.svg()
 
 
 class Pipeline(PipelineSettings):
@@ -51,7 +33,8 @@ class Pipeline(PipelineSettings):
         exec_pipelined: False: no prefetching, as with ``prefetch_queue_depth=1``.
         prefetch_queue_depth: iterations under way at a time, at least 1.
         set_affinity: pin each worker thread to a core.
-        enable_checkpointing, checkpoint: allow :meth:`checkpoint`, and go on where one was taken.
+        enable_checkpointing, checkpoint: allow :meth:`checkpoint`, and go on where one was taken. A list of those of
+            all shards goes on with another number of them.
         output_dtype, output_ndim, output_layout: what the outputs must be like, one for all or one for each; checked
             at every run.
         memory_limit: most bytes of host memory for batches; None: no limit.
@@ -391,32 +374,16 @@ class Pipeline(PipelineSettings):
         Python sources are not part of it: after deserialize() such nodes are fed by feed_input(). RuntimeError for a
         pipeline with Python functions.
         """
-        graph = json.loads(self._make_graph(define_graph).to_json())
+        graph = self._make_graph(define_graph)
         if self._functions:
             raise RuntimeError(
                 f"Could not serialize the operator: `{self._functions[0][0]}`: it calls a Python function"
             )
-        text = json.dumps({"format": _FORMAT, "version": 1, "parameters": self._parameters(), "graph": graph}).encode()
+        text = pipeline_json.dump(graph, self._parameters())
         if filename is not None:
             with open(filename, "wb") as file:
                 file.write(text)
         return text
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
-            "batch_size": self._batch_size,
-            "num_threads": self._num_threads,
-            "device_id": self._device_id,
-            "seed": self._seed,
-            "exec_pipelined": self._exec_pipelined,
-            "prefetch_queue_depth": self._given_depth,
-            "exec_async": self._exec_async,
-            "set_affinity": self._set_affinity,
-            "enable_checkpointing": self._enable_checkpointing,
-            "memory_limit": self.memory_limit,
-            "on_error": self.on_error,
-            **self._checks.parameters(),
-        }
 
     @classmethod
     def deserialize(
@@ -428,19 +395,10 @@ class Pipeline(PipelineSettings):
         if filename is not None:
             with open(filename, "rb") as file:
                 serialized_pipeline = file.read()
-        try:
-            data = json.loads(serialized_pipeline)  # type: ignore[arg-type]
-            valid = data["format"] == _FORMAT and data["version"] == 1
-            valid = valid and isinstance(data["parameters"], dict) and "graph" in data
-        except (TypeError, ValueError, KeyError, RecursionError):
-            valid = False
-        if not valid:
-            raise RuntimeError("deserialize: expected the JSON that Pipeline.serialize() gave")
-        parameters = data["parameters"]
-        if "output_dtype" in parameters:  # JSON has their numbers
-            parameters["output_dtype"] = data_types_from(parameters["output_dtype"])
+        assert serialized_pipeline is not None
+        graph, parameters = pipeline_json.load(serialized_pipeline)
         pipeline = Pipeline(**{**parameters, **kwargs})
-        pipeline._adopt(_core.Graph.from_json(json.dumps(data["graph"])))
+        pipeline._adopt(graph)
         return pipeline
 
     def _adopt(self, graph: _core.Graph) -> None:

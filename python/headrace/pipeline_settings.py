@@ -57,27 +57,7 @@ def _note_device(device_id: int | None) -> None:
 
 
 class PipelineSettings:
-    """What a pipeline was made with.
-
-    Args:
-        batch_size: samples per batch, at least 1.
-        num_threads: worker threads; by default as many as the process may use cores.
-        device_id: CUDA device; None: CPU only. Without CUDA the same graph runs on the CPU.
-        seed: of all random numbers; None or -1: another one for each pipeline.
-        exec_pipelined: False: no prefetching, as with ``prefetch_queue_depth=1``.
-        prefetch_queue_depth: iterations under way at a time, at least 1.
-        set_affinity: pin each worker thread to a core.
-        enable_checkpointing, checkpoint: allow :meth:`checkpoint`, and go on where one was taken. A list of those of
-            all shards goes on with another number of them.
-        output_dtype, output_ndim, output_layout: what the outputs must be like, one for all or one for each; checked
-            at every run.
-        memory_limit: most bytes of host memory for batches; None: no limit.
-        on_error: what happens to a sample that an operator refuses: ``"raise"``, ``"skip"`` (another sample takes its
-            row) or ``"zero"`` (zeros).
-        exec_async, bytes_per_sample, max_streams, default_cuda_stream_priority, enable_memory_stats, py_num_workers,
-            py_start_method, py_callback_pickler, exec_dynamic, experimental_exec_dynamic, stream_policy, concurrency:
-            accepted for DALI's sake.
-    """
+    """What a pipeline was made with: the constructor of Pipeline, whose docstring tells what the arguments mean."""
 
     def __init__(
         self,
@@ -142,6 +122,23 @@ class PipelineSettings:
 
     def _begin(self) -> None:
         """Called when the arguments are known to be right."""
+
+    def _parameters(self) -> dict[str, Any]:
+        """What a serialised pipeline keeps of them."""
+        return {
+            "batch_size": self._batch_size,
+            "num_threads": self._num_threads,
+            "device_id": self._device_id,
+            "seed": self._seed,
+            "exec_pipelined": self._exec_pipelined,
+            "prefetch_queue_depth": self._given_depth,
+            "exec_async": self._exec_async,
+            "set_affinity": self._set_affinity,
+            "enable_checkpointing": self._enable_checkpointing,
+            "memory_limit": self.memory_limit,
+            "on_error": self.on_error,
+            **self._checks.parameters(),
+        }
 
     @property
     def batch_size(self) -> int:
