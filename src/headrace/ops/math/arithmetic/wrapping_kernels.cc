@@ -8,10 +8,9 @@ namespace headrace {
 namespace {
 
 // Unsigned and at least as wide as int, so that products can't overflow.
-template <typename T> struct Wide { using type = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>; };
-template <> struct Wide<float> { using type = float; };
-template <> struct Wide<double> { using type = double; };
-template <typename T> using WideType = typename Wide<T>::type;
+template <typename T>
+using WideType =
+    std::conditional_t<std::is_floating_point_v<T>, T, std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>>;
 
 template <typename T> TileKernel kernel_of(Function function) {
   using W = WideType<T>;
