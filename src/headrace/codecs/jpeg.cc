@@ -259,7 +259,7 @@ class OwnDecoder final : public FormatDecoder {
 
 JpegBackend backend_from_environment() {
   const char* value = std::getenv("HEADRACE_JPEG");
-  const std::string_view name = value ? value : "turbo";
+  const std::string_view name = value ? value : "own";
   check(name == "turbo" || name == "own", "HEADRACE_JPEG: expected turbo or own, got {}", name);
   return name == "own" ? JpegBackend::kOwn : JpegBackend::kTurbo;
 }
