@@ -14,16 +14,18 @@
 #include "exec/report.h"
 #include "exec/scheduler.h"
 #include "exec/selection.h"
+#include "graph/group_state.h"
 
 namespace headrace {
 namespace {
 
 std::vector<std::unique_ptr<Plan>> make_plans(std::vector<Graph>& graphs, const Registry& registry,
-                                              const ExecutorOptions& options, const std::vector<PlanStart>& starts) {
+                                              const std::shared_ptr<GroupState>& group, const ExecutorOptions& options,
+                                              const std::vector<PlanStart>& starts) {
   std::vector<std::unique_ptr<Plan>> plans;
   for (const Graph& graph : graphs) {
     graph.validate(registry);
-    plans.push_back(std::make_unique<Plan>(graph, registry, options.batch_size, options.primary_reader,
+    plans.push_back(std::make_unique<Plan>(graph, registry, group, options.batch_size, options.primary_reader,
                                            options.exact_epochs, starts[plans.size()].readers));
     check(options.on_error != OnError::kSkip || plans.back()->fed_nodes().empty(),
           "on_error=\"skip\": a sample of an external_source has no substitute; use \"raise\" or \"zero\"");
@@ -54,9 +56,10 @@ struct Executor::Impl {
   Impl(std::vector<Graph> graphs, const Registry& registry, ExecutorOptions opts)
       : options(std::move(opts)),
         pool(make_ref<HostPool>(options.memory_limit)),
+        group(std::make_shared<GroupState>(pool)),
         starts(options.checkpoint.empty() ? std::vector<PlanStart>(graphs.size())
                                           : read_checkpoint(options.checkpoint, graphs, registry)),
-        plans(make_plans(graphs, registry, options, starts)),
+        plans(make_plans(graphs, registry, group, options, starts)),
         started_samples(plans.size(), 0),
         scheduler(std::make_unique<Scheduler>(plans, options, pool, trace)) {
     for (size_t p = 0; p < plans.size(); ++p) {
@@ -87,6 +90,7 @@ struct Executor::Impl {
 
   const ExecutorOptions options;
   const Ref<HostPool> pool;
+  const std::shared_ptr<GroupState> group;
   const pid_t process = getpid();
   Trace trace;
   const std::vector<PlanStart> starts;
@@ -308,6 +312,7 @@ IterationOutputs Executor::take() {
   while (!impl.scheduler->wait(iteration, std::chrono::milliseconds(1000))) impl.report_stall();
   impl.times.waited += Clock::now() - begin;
   if (impl.trace.on()) impl.trace.record("consumer", "wait", begin, iteration.number);
+  impl.group->log_notes();
 
   IterationOutputs outputs(impl.plans.size());
   for (PlanRun& run : iteration.runs) {
@@ -387,6 +392,7 @@ void Executor::Impl::end() {
     for (PlanRun& run : iteration.runs) std::fill(run.batches.begin(), run.batches.end(), nullptr);
   }
   feeds.clear();
+  group->close();
   pool->close();
 }
 

@@ -56,10 +56,11 @@ std::vector<int> PlanNode::uses() const {
   return values;
 }
 
-Plan::Plan(const Graph& graph, const Registry& registry, int batch_size, const std::string& primary_reader,
-           bool exact_epochs, const ReaderStarts& starts)
+Plan::Plan(const Graph& graph, const Registry& registry, std::shared_ptr<GroupState> group, int batch_size,
+           const std::string& primary_reader, bool exact_epochs, const ReaderStarts& starts)
     : rewrites_(rewriting_from_environment()),
       graph_(graph.simplified(registry, rewrites_)),
+      group_(std::move(group)),
       operators_(std::make_shared<std::vector<std::shared_ptr<Operator>>>()) {
   nodes_.reserve(graph_.nodes().size());
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
@@ -98,6 +99,7 @@ void Plan::make_node(const Registry& registry, int number, int batch_size, bool 
   plan.spec.num_outputs = node.num_outputs;
   plan.spec.seed = node.seed;
   plan.spec.batch_size = batch_size;
+  plan.spec.group = group_;
   if (plan.spec.schema->is_fed()) {
     plan.kind = NodeKind::kFed;
     fed_nodes_.push_back(number);

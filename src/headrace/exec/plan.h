@@ -65,8 +65,9 @@ using ReaderStarts = std::map<std::string, Remainder>;
 class Plan {
  public:
   // `exact_epochs`: see ExecutorOptions.
-  Plan(const Graph& graph, const Registry& registry, int batch_size, const std::string& primary_reader,
-       bool exact_epochs, const ReaderStarts& starts = {});
+  // `group`: what the operators share with those of other plans.
+  Plan(const Graph& graph, const Registry& registry, std::shared_ptr<GroupState> group, int batch_size,
+       const std::string& primary_reader, bool exact_epochs, const ReaderStarts& starts = {});
 
   const Graph& graph() const { return graph_; }
   // Whether work is saved: equal nodes merged, values computed in the part that is needed. See Note [rewriting].
@@ -95,6 +96,7 @@ class Plan {
 
   bool rewrites_;
   Graph graph_;
+  std::shared_ptr<GroupState> group_;
   std::vector<PlanNode> nodes_;
   std::vector<int> producer_;  // value -> node
   std::vector<Segment> segments_;

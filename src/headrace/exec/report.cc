@@ -36,6 +36,7 @@ Json node_entries(const ReportInput& input) {
                        {"samples", totals[i].samples},
                        {"seconds", totals[i].seconds},
                        {"bytes", totals[i].bytes}});
+      for (const auto& [name, count] : node.op->counters()) nodes.back()["counters"][std::string(name)] = count;
     }
   }
   return nodes;

@@ -236,7 +236,9 @@ void SampleFrame::ask_inputs(const Step& step) {
   const int value = step.node->first_output;
   Sample& output = values_[value];
   Region needed = Region::whole(output.shape);
-  if (op.writes_regions() && asked_[value] == Ask::kRegion && !leaves_[value] && step.node->num_outputs() == 1) {
+  // An operator that has put its output where it lies, whole, writes nothing.
+  if (op.writes_regions() && !output.data && asked_[value] == Ask::kRegion && !leaves_[value] &&
+      step.node->num_outputs() == 1) {
     needed = regions_[value] = regions_[value].within(output.shape);
     output.region = &regions_[value];
   }

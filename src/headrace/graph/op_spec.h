@@ -1,6 +1,7 @@
 // OpSpec: what an operator's constructor gets: the schema, the node's constants, and which arguments are nodes.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 #include "graph/schema.h"
 
 namespace headrace {
+
+class GroupState;
 
 class OpSpec {
  public:
@@ -21,7 +24,8 @@ class OpSpec {
   int num_inputs = 0;                    // regular inputs
   int num_outputs = 1;
   uint64_t seed = 0;
-  int batch_size = 1;  // the pipeline's largest
+  int batch_size = 1;                 // the pipeline's largest
+  std::shared_ptr<GroupState> group;  // never null in a constructor; see graph/group_state.h
 
   // An argument was given, as a constant or as a node.
   bool has(std::string_view arg) const { return has_constant(arg) || tensor_index(arg) >= 0; }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/arena.h"
@@ -66,6 +67,8 @@ class SampleContext {
 class Operator {
  public:
   virtual ~Operator() = default;
+  // What the operator counts itself, by name, for the statistics. Called while it runs.
+  virtual std::vector<std::pair<std::string_view, int64_t>> counters() const { return {}; }
 };
 
 // Holds no mutable state: one object serves all workers at once.

@@ -94,10 +94,12 @@ Node node_from(const Registry& registry, const Json& json) {
   return node;
 }
 
-// Arguments that say where data lies, who reads which part or which number a function got, not what comes out of it.
-constexpr std::array<std::string_view, 12> kPlacement = {"function",   "shard_id", "num_shards",    "path",
-                                                         "file_root",  "files",    "file_list",     "paths",
-                                                         "index_path", "uris",     "dont_use_mmap", "labels"};
+// Arguments that say where data lies and is kept, who reads which part or which number a function got, not what comes
+// out of it.
+constexpr std::array<std::string_view, 16> kPlacement = {"function",   "shard_id",   "num_shards",      "path",
+                                                         "file_root",  "files",      "file_list",       "paths",
+                                                         "uris",       "index_path", "labels",          "dont_use_mmap",
+                                                         "cache_size", "cache_type", "cache_threshold", "cache_debug"};
 
 uint64_t fnv1a(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;

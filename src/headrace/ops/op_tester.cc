@@ -1,6 +1,8 @@
 // Driving one operator as the engine would.
 #include "ops/op_tester.h"
 
+#include "graph/group_state.h"
+
 namespace headrace {
 namespace {
 
@@ -38,6 +40,7 @@ OpTester::OpTester(const std::string& name, const ArgMap& constants, std::vector
   spec_.num_inputs = num_inputs >= 0 ? num_inputs : spec_.schema->min_inputs();
   spec_.num_outputs = spec_.schema->num_outputs(spec_.constants);
   spec_.seed = seed;
+  spec_.group = std::make_shared<GroupState>(make_ref<HostPool>());
   op_ = registry_.create(spec_);
   sample_op_ = dynamic_cast<SampleOperator*>(op_.get());
 }

@@ -1,0 +1,72 @@
+// GroupState: what the operators of all plans of a group share: memory, objects by name, messages for the log.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/host_pool.h"
+#include "core/log.h"
+
+namespace headrace {
+
+// Something that operators share, a cache for instance. Batches keep operators alive; close() comes earlier.
+class SharedObject {
+ public:
+  virtual ~SharedObject() = default;
+  // Gives its memory back: no operator runs any more.
+  virtual void close() {}
+};
+
+class GroupState {
+ public:
+  explicit GroupState(Ref<HostPool> pool) : pool_(std::move(pool)) {}
+
+  const Ref<HostPool>& pool() const { return pool_; }
+
+  // The object of type T by that name, which `make()` makes for the first operator that asks. For constructors of
+  // operators, which run one after the other.
+  template <typename T, typename Make> std::shared_ptr<T> share(const std::string& name, Make make) {
+    std::shared_ptr<SharedObject>& object = objects_[name];
+    if (!object) object = make();
+    auto typed = std::dynamic_pointer_cast<T>(object);
+    check_internal(typed != nullptr, "the shared object \"{}\" is of another type", name);
+    return typed;
+  }
+
+  // A message for the log, from any thread: log_notes() hands it on, as workers must not call into a program's log.
+  void note(LogLevel level, std::string message) {
+    const std::lock_guard lock(mutex_);
+    notes_.emplace_back(level, std::move(message));
+    has_notes_ = true;
+  }
+  // On the thread that takes batches.
+  void log_notes() {
+    if (!has_notes_.load(std::memory_order_relaxed)) return;
+    std::vector<std::pair<LogLevel, std::string>> notes;
+    {
+      const std::lock_guard lock(mutex_);
+      notes.swap(notes_);
+      has_notes_ = false;
+    }
+    for (const auto& [level, message] : notes) log(level, message);
+  }
+
+  void close() {
+    for (auto& [name, object] : objects_) object->close();
+  }
+
+ private:
+  const Ref<HostPool> pool_;
+  std::map<std::string, std::shared_ptr<SharedObject>> objects_;
+  std::mutex mutex_;  // notes_
+  std::vector<std::pair<LogLevel, std::string>> notes_;
+  std::atomic<bool> has_notes_ = false;
+};
+
+}  // namespace headrace
