@@ -2,13 +2,6 @@
 #include "ops/decoders/image_decoding.h"
 
 namespace headrace {
-namespace {
-
-struct DecoderState final : WorkerState {
-  ImageDecoder decoder;
-};
-
-}  // namespace
 
 std::span<const uint8_t> encoded_bytes(const Sample& sample, std::string_view operator_name) {
   check(sample.dtype == DType::kUInt8 && sample.shape.ndim() == 1,
@@ -70,14 +63,17 @@ void ImageDecoding::declare(Schema& schema) {
 }
 
 void ImageDecoding::infer(SampleContext& ctx, Plan& plan) const {
-  const Sample& in = ctx.input(0);
-  plan.header = read_image_header(encoded_bytes(in, name_));
+  plan.header = read_image_header(encoded_bytes(ctx.input(0), name_));
   plan.roi.reset();
+  describe(ctx, decoded_image_shape(plan.header, options_));
+}
+
+void ImageDecoding::describe(SampleContext& ctx, const Shape& shape) const {
   Sample& out = ctx.output(0);
   out.dtype = options_.dtype;
-  out.shape = decoded_image_shape(plan.header, options_);
+  out.shape = shape;
   out.layout = "HWC";
-  out.source = in.source;
+  out.source = ctx.input(0).source;
 }
 
 void ImageDecoding::restrict(SampleContext& ctx, Plan& plan, const ImageRegion& roi) {
@@ -87,23 +83,26 @@ void ImageDecoding::restrict(SampleContext& ctx, Plan& plan, const ImageRegion& 
 }
 
 void ImageDecoding::run(SampleContext& ctx) const {
-  const Plan& plan = ctx.plan<Plan>();
   const Sample& out = ctx.output(0);
   if (out.volume() == 0) return;
-  ImageDecodeOptions options = options_;
-  options.roi = plan.roi;
+  std::optional<ImageRegion> roi = ctx.plan<Plan>().roi;
   if (out.region) {
     const Region& part = *out.region;
-    const ImageRegion whole = plan.roi.value_or(ImageRegion{});
-    options.roi = ImageRegion{.x = whole.x + static_cast<int>(part.begin[1]),
-                              .y = whole.y + static_cast<int>(part.begin[0]),
-                              .width = static_cast<int>(part.end[1] - part.begin[1]),
-                              .height = static_cast<int>(part.end[0] - part.begin[0])};
+    const ImageRegion whole = roi.value_or(ImageRegion{});
+    roi = ImageRegion{.x = whole.x + static_cast<int>(part.begin[1]),
+                      .y = whole.y + static_cast<int>(part.begin[0]),
+                      .width = static_cast<int>(part.end[1] - part.begin[1]),
+                      .height = static_cast<int>(part.end[0] - part.begin[0])};
   }
-  const Sample& in = ctx.input(0);
-  ctx.worker_state<DecoderState>().decoder.decode({in.as<const uint8_t>(), in.bytes()}, plan.header, options, out.data);
+  decode(ctx, roi, out.data);
 }
 
-std::unique_ptr<WorkerState> ImageDecoding::make_worker_state() const { return std::make_unique<DecoderState>(); }
+void ImageDecoding::decode(SampleContext& ctx, const std::optional<ImageRegion>& roi, void* out) const {
+  ImageDecodeOptions options = options_;
+  options.roi = roi;
+  const Sample& in = ctx.input(0);
+  ctx.worker_state<ImageDecoderState>().decoder.decode({in.as<const uint8_t>(), in.bytes()}, ctx.plan<Plan>().header,
+                                                       options, out);
+}
 
 }  // namespace headrace

@@ -8,9 +8,16 @@
 
 namespace headrace {
 
+// The worker state of image decoders.
+struct ImageDecoderState : WorkerState {
+  ImageDecoder decoder;
+};
+
 class ImageDecoding {
  public:
   explicit ImageDecoding(const OpSpec& spec);
+
+  const ImageDecodeOptions& options() const { return options_; }
 
   // The input and the arguments of all image decoders.
   static void declare(Schema& schema);
@@ -25,10 +32,14 @@ class ImageDecoding {
   void infer(SampleContext& ctx, Plan& plan) const;
   // Restricts the output to a region of the image, in output pixels. It must lie inside.
   static void restrict(SampleContext& ctx, Plan& plan, const ImageRegion& roi);
+  // Describes output 0 as an image of that shape.
+  void describe(SampleContext& ctx, const Shape& shape) const;
   // Decodes output 0, or the region of it that is asked for.
   void run(SampleContext& ctx) const;
+  // Decodes the image, or that region of it, to `out`.
+  void decode(SampleContext& ctx, const std::optional<ImageRegion>& roi, void* out) const;
 
-  std::unique_ptr<WorkerState> make_worker_state() const;
+  std::unique_ptr<WorkerState> make_worker_state() const { return std::make_unique<ImageDecoderState>(); }
 
  private:
   std::string name_;
