@@ -20,6 +20,7 @@ const Encoding kFiles[] = {
     {.width = 33, .height = 27, .h = 2, .v = 1, .quality = 95, .optimize = true},
     {.width = 40, .height = 44, .h = 1, .v = 2},
     {.width = 37, .height = 21, .quality = 100},
+    {.width = 35, .height = 37, .components = 4, .h = 2, .v = 2, .restart = 4, .ycck = true},
 };
 
 // Whether our decoder takes the file; if so, libjpeg-turbo must have given the same pixels.

@@ -6,6 +6,7 @@
 
 #include "codecs/jpeg/idct.h"
 #include "codecs/jpeg/pixels.h"
+#include "codecs/pixel_convert.h"
 
 namespace headrace::jpeg {
 namespace {
@@ -37,7 +38,7 @@ bool Decoder::decode(Bytes bytes, const ImageHeader& header, const ImageDecodeOp
   if (!prepare(bytes) || layout_.width != header.width || layout_.height != header.height) return false;
   if (options.color == ImageColor::kGray && layout_.coding == ColorCoding::kRgb) return false;
   choose_output(options, sink);
-  geometry_ = plan_region(layout_, sink.region(), wanted_ == 3);
+  geometry_ = plan_region(layout_, sink.region(), wanted_ > 1);
   set_up_planes();
   unstuff(bytes.subspan(layout_.scan_at), layout_.restart_interval != 0, scan_);
   segment_ = 0;
@@ -78,8 +79,9 @@ bool Decoder::find_tables() {
 }
 
 void Decoder::choose_output(const ImageDecodeOptions& options, RowSink& sink) {
-  wanted_ = options.color == ImageColor::kGray ? 1 : layout_.components;
-  bgr_ = options.color == ImageColor::kBgr;
+  const bool inks = layout_.components == 4;  // the sink makes other colours of their RGB
+  wanted_ = options.color == ImageColor::kGray && !inks ? 1 : layout_.components;
+  bgr_ = options.color == ImageColor::kBgr && !inks;
   sink.begin(wanted_ == 1 ? PixelLayout::kGray : bgr_ ? PixelLayout::kBgr : PixelLayout::kRgb, DType::kUInt8);
 }
 
@@ -90,8 +92,9 @@ void Decoder::set_up_planes() {
   }
   for (int c = 0; c < wanted_; ++c) {
     Plane& plane = planes_[static_cast<size_t>(c)];
-    plane.h = c == 0 ? geometry_.h : 1;
-    plane.v = c == 0 ? geometry_.v : 1;
+    const bool subsampled = c == 1 || c == 2;
+    plane.h = subsampled ? 1 : geometry_.h;
+    plane.v = subsampled ? 1 : geometry_.v;
     plane.stride = (kLeftPad + mcus * 8 * plane.h + kRightPad + 63) / 64 * 64;
     grow(plane.memory, static_cast<size_t>(plane.stride * 16 * plane.v));
     const auto groups = static_cast<size_t>(groups_of(kRunMcus * plane.h) * plane.v);
@@ -115,7 +118,7 @@ bool Decoder::decode_rows(RowSink& sink) {
     // The last row of pixels waits for the chroma below it.
     const bool waits = g.uses_rows_around() && row + 1 < g.mcus_down;
     const int end = std::min((row + 1) * g.mcu_height() - (waits ? 1 : 0), region.y + region.height);
-    if (next < end) emit(next, end, sink);
+    if (next < end) layout_.components == 4 ? emit_inks(next, end, sink) : emit(next, end, sink);
     next = std::max(next, end);
   }
   return true;
@@ -166,7 +169,7 @@ int16_t* aligned(std::vector<int16_t>& v) {
 }  // namespace
 
 bool Decoder::decode_run(int count) {
-  std::array<CoefficientRun, 3> runs;
+  std::array<CoefficientRun, kMaxComponents> runs;
   for (int done = 0; done < count;) {
     if (layout_.restart_interval != 0 && until_restart_ == 0 && !take_restart()) return false;
     const int part = layout_.restart_interval != 0 ? std::min(count - done, until_restart_) : count;
@@ -199,7 +202,7 @@ void Decoder::transform_run(int row, int first, int count) {
 void Decoder::repeat_edges(int row) {
   const Geometry& g = geometry_;
   if (g.upsampling != Upsampling::kH2V1 && g.upsampling != Upsampling::kH2V2) return;
-  for (int c = 1; c < wanted_; ++c) {
+  for (int c = 1; c < std::min(wanted_, 3); ++c) {
     for (int y = row * 8; y < row * 8 + 8; ++y) {
       uint8_t* samples = planes_[static_cast<size_t>(c)].row(y);
       const int last = g.chroma_width - 1 - g.first_mcu * 8;
@@ -252,6 +255,33 @@ void Decoder::emit(int first, int end, RowSink& sink) {
       merge_planes(bgr_ ? third : luma, second, bgr_ ? luma : third, region.width, out);
     }
     if (!in_place) sink.put(y, out);
+  }
+}
+
+// The same for CMYK and YCCK, by way of CMYK pixels. YCbCr stands for the inks' complements there.
+void Decoder::emit_inks(int first, int end, RowSink& sink) {
+  const ImageRegion& region = sink.region();
+  const int x = region.x - geometry_.first_mcu * geometry_.mcu_width();
+  const size_t width = static_cast<size_t>(region.width);
+  grow(inks_, 4 * width);
+  for (int y = first; y < end; ++y) {
+    const uint8_t* const c = planes_[0].row(y) + x;
+    const uint8_t* const m = chroma_row(1, y, region);
+    const uint8_t* const ye = chroma_row(2, y, region);
+    const uint8_t* const k = planes_[3].row(y) + x;
+    const bool coded = layout_.coding == ColorCoding::kYcck;
+    if (coded) {
+      ycc_to_rgb(c, m, ye, region.width, /*bgr=*/false, pixels_.data());
+    } else {
+      merge_planes(c, m, ye, region.width, pixels_.data());
+    }
+    const uint8_t flip = coded ? 255 : 0;
+    for (size_t i = 0; i < width; ++i) {
+      for (size_t ink = 0; ink < 3; ++ink) inks_[4 * i + ink] = pixels_[3 * i + ink] ^ flip;
+      inks_[4 * i + 3] = k[i];
+    }
+    cmyk_to_rgb(inks_.data(), pixels_.data(), region.width, /*inverted=*/true);
+    sink.put(y, pixels_.data());
   }
 }
 

@@ -48,6 +48,7 @@ class Decoder {
   void transform_run(int row, int first, int count);
   void repeat_edges(int row);
   void emit(int first, int end, RowSink& sink);
+  void emit_inks(int first, int end, RowSink& sink);
   const uint8_t* chroma_row(int component, int y, const ImageRegion& region);
 
   TableCache tables_;
@@ -61,10 +62,11 @@ class Decoder {
   EntropyState state_;
   size_t segment_ = 0;
   int until_restart_ = 0;  // MCUs
-  std::array<Plane, 3> planes_;
+  std::array<Plane, kMaxComponents> planes_;
   bool dirty_ = false;  // an image ended early: coefficients may be left
   std::array<std::vector<uint8_t>, 2> upsampled_;
   std::vector<uint8_t> pixels_;
+  std::vector<uint8_t> inks_;  // CMYK pixels
 };
 
 }  // namespace headrace::jpeg

@@ -21,8 +21,20 @@ constexpr ImageColor kColors[] = {ImageColor::kRgb, ImageColor::kBgr, ImageColor
                                   ImageColor::kAny};
 
 const Encoding kSamplings[] = {
-    {.h = 1, .v = 1}, {.h = 2, .v = 1}, {.h = 2, .v = 2},  {.h = 1, .v = 2},
-    {.h = 4, .v = 1}, {.rgb = true},    {.components = 1}, {.components = 1, .h = 2, .v = 2},
+    {.h = 1, .v = 1},
+    {.h = 2, .v = 1},
+    {.h = 2, .v = 2},
+    {.h = 1, .v = 2},
+    {.h = 4, .v = 1},
+    {.rgb = true},
+    {.components = 1},
+    {.components = 1, .h = 2, .v = 2},
+    {.components = 4},
+    {.components = 4, .ycck = true},
+    {.components = 4, .h = 2, .ycck = true},
+    {.components = 4, .h = 2, .v = 2, .ycck = true},
+    {.components = 4, .h = 1, .v = 2},
+    {.components = 4, .h = 4},
 };
 
 std::string describe(const Encoding& e) {

@@ -39,11 +39,14 @@ ByteVector encode(const Encoding& e, const ByteVector& pixels) {
   cinfo.image_width = static_cast<JDIMENSION>(e.width);
   cinfo.image_height = static_cast<JDIMENSION>(e.height);
   cinfo.input_components = e.components;
-  cinfo.in_color_space = e.components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  cinfo.in_color_space = e.components == 1 ? JCS_GRAYSCALE : e.components == 4 ? JCS_CMYK : JCS_RGB;
   jpeg_set_defaults(&cinfo);
   if (e.rgb) jpeg_set_colorspace(&cinfo, JCS_RGB);
-  cinfo.comp_info[0].h_samp_factor = e.h;
-  cinfo.comp_info[0].v_samp_factor = e.v;
+  if (e.ycck) jpeg_set_colorspace(&cinfo, JCS_YCCK);
+  for (int c = 0; c < e.components; ++c) {
+    cinfo.comp_info[c].h_samp_factor = c == 0 || c == 3 ? e.h : 1;
+    cinfo.comp_info[c].v_samp_factor = c == 0 || c == 3 ? e.v : 1;
+  }
   jpeg_set_quality(&cinfo, e.quality, TRUE);
   cinfo.restart_interval = static_cast<unsigned>(e.restart);
   cinfo.optimize_coding = e.optimize;
@@ -74,6 +77,10 @@ TEST(OwnJpegFiles, AreOfTheKindAskedFor) {
   EXPECT_EQ(layout.coding, ColorCoding::kRgb);
   ASSERT_TRUE(read_layout(encode({.components = 1}), layout));
   EXPECT_EQ(layout.coding, ColorCoding::kGray);
+  ASSERT_TRUE(read_layout(encode({.components = 4, .h = 2}), layout));
+  EXPECT_EQ(layout.coding, ColorCoding::kCmyk);
+  ASSERT_TRUE(read_layout(encode({.components = 4, .ycck = true}), layout));
+  EXPECT_EQ(layout.coding, ColorCoding::kYcck);
 }
 
 }  // namespace

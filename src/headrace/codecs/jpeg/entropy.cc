@@ -200,7 +200,7 @@ HWY_EXPORT(decode);
 HWY_EXPORT(skip);
 
 bool decode_mcus(EntropyState& state, const McuPlan& plan, const uint8_t* end, int first, int count,
-                 const std::array<CoefficientRun, 3>& runs) {
+                 const std::array<CoefficientRun, kMaxComponents>& runs) {
   return HWY_DYNAMIC_DISPATCH(decode)(state, plan, end, first, count, runs.data());
 }
 

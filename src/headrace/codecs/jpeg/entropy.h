@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "codecs/jpeg/huffman.h"
+#include "codecs/jpeg/layout.h"
 
 namespace headrace::jpeg {
 
@@ -39,8 +40,10 @@ struct BlockPlan {
   int blocks_across = 1;  // of its component in an MCU
 };
 
+inline constexpr int kMaxMcuBlocks = 10;  // libjpeg's; T.81, B.2.3 has the same
+
 struct McuPlan {
-  std::array<BlockPlan, 6> block;
+  std::array<BlockPlan, kMaxMcuBlocks> block;
   int blocks = 0;
 };
 
@@ -49,7 +52,7 @@ struct EntropyState {
   const uint8_t* next = nullptr;  // the first byte that isn't in `buffer`
   uint64_t buffer = 0;            // the next bits, most significant first
   int count = 0;                  // of them that `next` accounts for, at most 63
-  std::array<int, 3> dc{};
+  std::array<int, kMaxComponents> dc{};
 
   void start(const uint8_t* at) { *this = {.next = at}; }
 
@@ -60,7 +63,7 @@ struct EntropyState {
 // Decodes MCUs `first` to `first + count` of a run: MCU i has its blocks at (i * blocks_across + x, y) of `runs`, whose
 // coefficients must be zero before. False if the data is damaged or goes past `end`.
 bool decode_mcus(EntropyState& state, const McuPlan& plan, const uint8_t* end, int first, int count,
-                 const std::array<CoefficientRun, 3>& runs);
+                 const std::array<CoefficientRun, kMaxComponents>& runs);
 
 // Passes over `count` MCUs, with the same checks.
 bool skip_mcus(EntropyState& state, const McuPlan& plan, const uint8_t* end, int count);

@@ -22,6 +22,7 @@ struct Encoding {
   int quality = 85;
   int restart = 0;
   bool rgb = false;
+  bool ycck = false;      // of four components; else CMYK
   bool optimize = false;  // Huffman tables of its own
   uint32_t seed = 1;
 };

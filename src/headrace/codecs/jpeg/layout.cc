@@ -33,7 +33,8 @@ bool read_frame(Bytes p, FileLayout& layout) {
   layout.height = load_be16(&p[1]);
   layout.width = load_be16(&p[3]);
   const int components = p[5];
-  if ((components != 1 && components != 3) || p.size() != 6 + 3 * static_cast<size_t>(components)) return false;
+  if ((components != 1 && components != 3 && components != 4) || p.size() != 6 + 3 * static_cast<size_t>(components))
+    return false;
   if (layout.width == 0 || layout.height == 0 || layout.width > kLargestExtent || layout.height > kLargestExtent) {
     return false;
   }
@@ -45,9 +46,15 @@ bool read_frame(Bytes p, FileLayout& layout) {
     if (c.h < 1 || c.v < 1 || c.h > 4 || c.v > 4 || c.quant > 3) return false;
   }
   if (components == 1) return true;
-  const auto& [y, b, r] = layout.component;
-  if (y.id == b.id || y.id == r.id || b.id == r.id || b.h * b.v != 1 || r.h * r.v != 1) return false;
-  return (y.h <= 2 && y.v <= 2) || (y.h == 4 && y.v == 1);
+  const auto& [first, second, third, fourth] = layout.component;
+  for (int i = 1; i < components; ++i) {
+    for (int k = 0; k < i; ++k) {
+      if (layout.component[static_cast<size_t>(i)].id == layout.component[static_cast<size_t>(k)].id) return false;
+    }
+  }
+  if (second.h * second.v != 1 || third.h * third.v != 1) return false;
+  if (components == 4 && (fourth.h != first.h || fourth.v != first.v)) return false;
+  return (first.h <= 2 && first.v <= 2) || (first.h == 4 && first.v == 1);
 }
 
 bool read_quant_tables(Bytes p, FileLayout& layout) {
@@ -95,9 +102,12 @@ bool read_scan(Bytes p, FileLayout& layout) {
   return spectral[0] == 0 && spectral[1] == 63 && spectral[2] == 0;
 }
 
-// As libjpeg guesses: JFIF means YCbCr, then Adobe's marker counts, then the names of the components.
+// As libjpeg guesses. Three components: JFIF means YCbCr, then Adobe's marker counts, then the components' names.
 ColorCoding coding_of(const FileLayout& layout, const ColorHints& hints) {
   if (layout.components == 1) return ColorCoding::kGray;
+  if (layout.components == 4) {
+    return hints.adobe && hints.transform != 0 ? ColorCoding::kYcck : ColorCoding::kCmyk;
+  }
   if (hints.jfif) return ColorCoding::kYcc;
   if (hints.adobe) return hints.transform == 0 ? ColorCoding::kRgb : ColorCoding::kYcc;
   const auto& c = layout.component;

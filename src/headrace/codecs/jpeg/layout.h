@@ -18,6 +18,8 @@ struct HuffmanSpec {
   bool operator==(const HuffmanSpec&) const = default;
 };
 
+inline constexpr int kMaxComponents = 4;
+
 using QuantTable = std::array<uint16_t, 64>;  // row by row
 
 struct Component {
@@ -29,14 +31,14 @@ struct Component {
   int ac = 0;
 };
 
-enum class ColorCoding : uint8_t { kGray, kYcc, kRgb };
+enum class ColorCoding : uint8_t { kGray, kYcc, kRgb, kCmyk, kYcck };
 
 // All that a decoder needs besides the entropy-coded bytes.
 struct FileLayout {
   int width = 0;
   int height = 0;
   int components = 0;
-  std::array<Component, 3> component{};
+  std::array<Component, kMaxComponents> component{};
   ColorCoding coding = ColorCoding::kGray;
   int restart_interval = 0;  // MCUs between restart markers; 0: none
   std::array<QuantTable, 4> quant{};
@@ -47,9 +49,9 @@ struct FileLayout {
 };
 
 // Reads the segments up to the first scan. False unless the file is one that this decoder takes: Huffman-coded baseline
-// or extended sequential, 8 bit, gray or three components of which the second and third are sampled 1 x 1 and the first
-// 1 x 1, 2 x 1, 2 x 2, 1 x 2 or 4 x 1, all in one scan, and with headers of the plainest form. What libjpeg-turbo warns
-// of or refuses is left to it by false.
+// or extended sequential, 8 bit, gray, or three or four components of which the second and third are sampled 1 x 1 and
+// the others alike, 1 x 1, 2 x 1, 2 x 2, 1 x 2 or 4 x 1, all in one scan, and with headers of the plainest form. What
+// libjpeg-turbo warns of or refuses is left to it by false.
 bool read_layout(Bytes bytes, FileLayout& layout);
 
 // Row by row position (8 * row + column) of the k-th coefficient of a block (T.81, figure A.6).

@@ -9,9 +9,9 @@
 
 namespace headrace::jpeg {
 
-// How far past the end of its data a reader may get before it looks: the largest MCU (6 blocks of 64 symbols with 31
-// bits) and one load.
-inline constexpr size_t kReaderSlack = 2048;
+// How far past the end of its data a reader may get before it looks: the largest MCU (10 blocks of 64 symbols with
+// 31 bits) and one load.
+inline constexpr size_t kReaderSlack = 2560;
 
 struct Unstuffed {
   std::vector<uint8_t> bytes;        // the data, then kReaderSlack bytes of anything; never shrinks
