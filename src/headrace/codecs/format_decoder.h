@@ -17,6 +17,8 @@ class FormatDecoder {
   // Calls sink.begin once, then sink.put for every row of sink.region() from top to bottom.
   virtual void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options,
                       RowSink& sink) = 0;
+  // Of the last image. Only JPEG has a choice.
+  virtual bool used_libjpeg_turbo() const { return false; }
 };
 
 struct FormatEntry {

@@ -110,13 +110,22 @@ Shape decoded_image_shape(const ImageHeader& header, const ImageDecodeOptions& o
 ImageDecoder::ImageDecoder() : scratch_(std::make_unique<DecodeScratch>()) {}
 ImageDecoder::~ImageDecoder() = default;
 
-void ImageDecoder::decode(Bytes bytes, const ImageHeader& header, const ImageDecodeOptions& options, void* out) {
+ImageDecoderNumber ImageDecoder::decode(Bytes bytes, const ImageHeader& header, const ImageDecodeOptions& options,
+                                        void* out) {
   const FormatEntry& entry = usable_entry(header.format);
   RowSink sink(header, options, out, *scratch_);
-  if (sink.empty()) return;
+  const auto format = static_cast<ImageDecoderNumber>(header.format);
+  if (sink.empty()) return format;
   std::unique_ptr<FormatDecoder>& decoder = decoders_[static_cast<size_t>(header.format)];
   if (!decoder) decoder = entry.make_decoder();
   decoder->decode(bytes, header, options, sink);
+  return decoder->used_libjpeg_turbo() ? kTurboJpegDecoder : format;
+}
+
+std::string_view image_decoder_name(ImageDecoderNumber decoder) {
+  static constexpr std::array<std::string_view, kImageDecoders> kNames = {
+      "unknown", "jpeg", "png", "bmp", "pnm", "tiff", "webp", "jpeg2000", "gif", "jpeg_by_libjpeg_turbo"};
+  return kNames[static_cast<size_t>(decoder)];
 }
 
 }  // namespace headrace

@@ -61,6 +61,13 @@ struct ImageDecodeOptions {
 // Shape (H, W, C) of the decoded image, oriented, before a region is cut.
 Shape decoded_image_shape(const ImageHeader& header, const ImageDecodeOptions& options);
 
+// Who decoded an image, for statistics: most formats have one decoder each, JPEG has two.
+using ImageDecoderNumber = int;
+inline constexpr ImageDecoderNumber kTurboJpegDecoder = kImageFormats;
+inline constexpr int kImageDecoders = kImageFormats + 1;
+// "jpeg" for our own, "jpeg_by_libjpeg_turbo", "png", ...
+std::string_view image_decoder_name(ImageDecoderNumber decoder);
+
 class FormatDecoder;
 struct DecodeScratch;
 
@@ -77,8 +84,9 @@ class ImageDecoder {
   // decoded_image_shape with height and width of the region. `header` is what read_image_header gave for `bytes`.
   // Only the rows and columns needed are decoded where the format allows; the result equals the slice of the full
   // image. Truncated or corrupt data is an error, never a partial image; the decoder stays usable and `out` is
-  // undefined.
-  void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options, void* out);
+  // undefined. Returns who decoded it.
+  ImageDecoderNumber decode(std::span<const uint8_t> bytes, const ImageHeader& header,
+                            const ImageDecodeOptions& options, void* out);
 
  private:
   std::array<std::unique_ptr<FormatDecoder>, kImageFormats> decoders_;

@@ -118,6 +118,8 @@ class TurboDecoder final : public FormatDecoder {
   }
   ~TurboDecoder() override { jpeg_destroy_decompress(&cinfo_); }
 
+  bool used_libjpeg_turbo() const override { return true; }
+
   void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options,
               RowSink& sink) override {
     source_.base.next_input_byte = bytes.data();
@@ -248,11 +250,14 @@ class OwnDecoder final : public FormatDecoder {
  public:
   void decode(std::span<const uint8_t> bytes, const ImageHeader& header, const ImageDecodeOptions& options,
               RowSink& sink) override {
-    if (!options.use_fast_idct && own_.decode(bytes, header, options, sink)) return;
-    turbo_.decode(bytes, header, options, sink);
+    passed_on_ = options.use_fast_idct || !own_.decode(bytes, header, options, sink);
+    if (passed_on_) turbo_.decode(bytes, header, options, sink);
   }
 
+  bool used_libjpeg_turbo() const override { return passed_on_; }
+
  private:
+  bool passed_on_ = false;
   jpeg::Decoder own_;
   TurboDecoder turbo_;
 };

@@ -3,6 +3,10 @@
 
 namespace headrace {
 
+void add_one(std::atomic<int64_t>& count) {
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 std::span<const uint8_t> encoded_bytes(const Sample& sample, std::string_view operator_name) {
   check(sample.dtype == DType::kUInt8 && sample.shape.ndim() == 1,
         "[{}]: expected an encoded file, uint8 with one axis, got {} of shape {}", operator_name,
@@ -101,8 +105,33 @@ void ImageDecoding::decode(SampleContext& ctx, const std::optional<ImageRegion>&
   ImageDecodeOptions options = options_;
   options.roi = roi;
   const Sample& in = ctx.input(0);
-  ctx.worker_state<ImageDecoderState>().decoder.decode({in.as<const uint8_t>(), in.bytes()}, ctx.plan<Plan>().header,
-                                                       options, out);
+  auto& state = ctx.worker_state<ImageDecoderState>();
+  const std::span bytes(in.as<const uint8_t>(), in.bytes());
+  add_one(
+      state.counts.decoded[static_cast<size_t>(state.decoder.decode(bytes, ctx.plan<Plan>().header, options, out))]);
+}
+
+std::unique_ptr<WorkerState> ImageDecoding::make_worker_state() const {
+  const std::lock_guard lock(counts_mutex_);
+  return std::make_unique<ImageDecoderState>(counts_.emplace_back());
+}
+
+std::vector<std::pair<std::string_view, int64_t>> ImageDecoding::counters() const {
+  std::vector<std::pair<std::string_view, int64_t>> counters;
+  const std::lock_guard lock(counts_mutex_);
+  for (size_t decoder = 0; decoder < kImageDecoders; ++decoder) {
+    int64_t images = 0;
+    for (const ImageCounts& worker : counts_) images += worker.decoded[decoder].load(std::memory_order_relaxed);
+    if (images > 0) counters.emplace_back(image_decoder_name(static_cast<ImageDecoderNumber>(decoder)), images);
+  }
+  return counters;
+}
+
+int64_t ImageDecoding::sum(std::atomic<int64_t> ImageCounts::*count) const {
+  const std::lock_guard lock(counts_mutex_);
+  int64_t total = 0;
+  for (const ImageCounts& worker : counts_) total += (worker.*count).load(std::memory_order_relaxed);
+  return total;
 }
 
 }  // namespace headrace

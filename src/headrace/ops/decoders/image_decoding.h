@@ -1,17 +1,35 @@
 // What the image decoders share: their arguments, reading the header in infer(), decoding in run().
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "codecs/image_codec.h"
 #include "graph/operator.h"
 
 namespace headrace {
 
-// The worker state of image decoders.
-struct ImageDecoderState : WorkerState {
-  ImageDecoder decoder;
+// Images of one worker, which alone writes it.
+struct alignas(64) ImageCounts {
+  std::array<std::atomic<int64_t>, kImageDecoders> decoded{};  // by decoder
+  std::atomic<int64_t> cache_hits{0};
+  std::atomic<int64_t> cache_misses{0};
 };
+
+// The worker state of image decoders.
+struct ImageDecoderState final : WorkerState {
+  explicit ImageDecoderState(ImageCounts& c) : counts(c) {}
+  ImageDecoder decoder;
+  ImageCounts& counts;
+};
+
+void add_one(std::atomic<int64_t>& count);
 
 class ImageDecoding {
  public:
@@ -39,11 +57,17 @@ class ImageDecoding {
   // Decodes the image, or that region of it, to `out`.
   void decode(SampleContext& ctx, const std::optional<ImageRegion>& roi, void* out) const;
 
-  std::unique_ptr<WorkerState> make_worker_state() const { return std::make_unique<ImageDecoderState>(); }
+  std::unique_ptr<WorkerState> make_worker_state() const;
+  // Images by who decoded them; what the cache gave is left out.
+  std::vector<std::pair<std::string_view, int64_t>> counters() const;
+  // Sums over the workers of one of their counts.
+  int64_t sum(std::atomic<int64_t> ImageCounts::*count) const;
 
  private:
   std::string name_;
   ImageDecodeOptions options_;
+  mutable std::mutex counts_mutex_;
+  mutable std::deque<ImageCounts> counts_;  // by worker
 };
 
 // The bytes of an encoded file: checks that the sample is u8 with one axis and not empty.

@@ -1,9 +1,6 @@
 // decoders.image: encoded images to pixels, which a cache may keep for later epochs.
-#include <array>
 #include <cstring>
-#include <deque>
 #include <limits>
-#include <mutex>
 
 #include "graph/registry.h"
 #include "ops/decoders/decoded_cache.h"
@@ -15,21 +12,6 @@ namespace {
 struct Plan : ImageDecoding::Plan {
   Fingerprint key;
 };
-
-// Look-ups of one worker, which alone writes them.
-struct alignas(64) Lookups {
-  std::atomic<int64_t> hits{0};
-  std::atomic<int64_t> misses{0};
-};
-
-struct CachingState final : ImageDecoderState {
-  explicit CachingState(Lookups& counts) : lookups(counts) {}
-  Lookups& lookups;
-};
-
-void add_one(std::atomic<int64_t>& count) {
-  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
 
 // The cache that the decoders of the group with the same arguments share; null without `cache_size`.
 std::shared_ptr<DecodedCache> shared_cache(const OpSpec& spec, const ImageDecodeOptions& decoding) {
@@ -76,8 +58,8 @@ class ImageDecoderOp final : public SampleOperator {
     if (cache_) {
       plan.key = fingerprint_of(encoded_bytes(ctx.input(0), name_));
       const DecodedCache::Image* image = cache_->find(plan.key);
-      Lookups& lookups = ctx.worker_state<CachingState>().lookups;
-      add_one(image ? lookups.hits : lookups.misses);
+      ImageCounts& counts = ctx.worker_state<ImageDecoderState>().counts;
+      add_one(image ? counts.cache_hits : counts.cache_misses);
       if (image) {
         decoding_.describe(ctx, {image->extents.height, image->extents.width, image->extents.channels});
         ctx.output(0).data = image->pixels;
@@ -105,25 +87,17 @@ class ImageDecoderOp final : public SampleOperator {
     }
   }
 
-  std::unique_ptr<WorkerState> make_worker_state() const override {
-    if (!cache_) return decoding_.make_worker_state();
-    const std::lock_guard lock(lookups_mutex_);
-    return std::make_unique<CachingState>(lookups_.emplace_back());
-  }
+  std::unique_ptr<WorkerState> make_worker_state() const override { return decoding_.make_worker_state(); }
 
   std::vector<std::pair<std::string_view, int64_t>> counters() const override {
-    if (!cache_) return {};
-    int64_t hits = 0, misses = 0;
-    const std::lock_guard lock(lookups_mutex_);
-    for (const Lookups& worker : lookups_) {
-      hits += worker.hits.load(std::memory_order_relaxed);
-      misses += worker.misses.load(std::memory_order_relaxed);
-    }
-    return {{"cache_hits", hits},
-            {"cache_misses", misses},
-            {"cache_images", cache_->images()},
-            {"cache_bytes", cache_->bytes()},
-            {"cache_limit", cache_->limit()}};
+    std::vector<std::pair<std::string_view, int64_t>> counters = decoding_.counters();
+    if (!cache_) return counters;
+    counters.insert(counters.end(), {{"cache_hits", decoding_.sum(&ImageCounts::cache_hits)},
+                                     {"cache_misses", decoding_.sum(&ImageCounts::cache_misses)},
+                                     {"cache_images", cache_->images()},
+                                     {"cache_bytes", cache_->bytes()},
+                                     {"cache_limit", cache_->limit()}});
+    return counters;
   }
 
  private:
@@ -147,8 +121,6 @@ class ImageDecoderOp final : public SampleOperator {
   ImageDecoding decoding_;
   std::string name_;
   std::shared_ptr<DecodedCache> cache_;
-  mutable std::mutex lookups_mutex_;
-  mutable std::deque<Lookups> lookups_;  // by worker
 };
 
 void register_decoders_image(Registry& r) {

@@ -24,6 +24,7 @@ class ImageSliceDecoder final : public SampleOperator {
   bool writes_regions() const override { return true; }
   void run(SampleContext& ctx) const override { decoding_.run(ctx); }
   std::unique_ptr<WorkerState> make_worker_state() const override { return decoding_.make_worker_state(); }
+  std::vector<std::pair<std::string_view, int64_t>> counters() const override { return decoding_.counters(); }
 
  private:
   ImageDecoding decoding_;
