@@ -489,7 +489,8 @@ TEST(Executor, OnOtherShardsTheRestOfTheEpochIsTheComplement) {
         for (int64_t shard = 0; shard < before; ++shard) {
           Executor rank({reading_graph(shard_args(shard, before))}, test_registry(), options(2));
           for (int k = 0; k < steps; ++k) {
-            for (const SampleId& id : next(rank, 2)[0][0]->rows->ids) seen.insert(id.index);
+            const auto outputs = next(rank, 2);
+            for (const SampleId& id : outputs[0][0]->rows->ids) seen.insert(id.index);
           }
           checkpoints += (checkpoints.empty() ? "[" : ",") + rank.checkpoint();
         }

@@ -152,6 +152,7 @@ void Sampler::fill(int64_t first, std::span<SampleId> ids) const {
 void Sampler::fill_part(int64_t epoch, int num_shards, int pad_shard, std::span<const PositionRange> ranges,
                         int64_t offset, std::span<SampleId> ids) const {
   for (const PositionRange& range : ranges) {
+    if (ids.empty()) return;
     const int64_t length = range.end - range.begin;
     if (offset < length) {
       const size_t count = std::min<size_t>(ids.size(), length - offset);

@@ -291,6 +291,26 @@ TEST(Sampler, ARemainderContinuesTheSameStream) {
   }
 }
 
+// The rest of an epoch lies in several ranges after a change of shards. Pieces that end inside one of them or at its
+// end, or that span several, are those of the stream, and nothing beyond the samples asked for is touched
+// (AddressSanitizer).
+TEST(Sampler, ARemainderOfSeveralRangesIsReadInAnyPieces) {
+  for (SamplerOptions options : all_options()) {
+    if (options.num_samples < 12 || options.num_shards > 1) continue;
+    SCOPED_TRACE(describe(options));
+    const Remainder rest = {0, 4, {{0, 2}, {3, 4}, {6, 8}, {9, 12}}, 8};
+    const Sampler sampler(options, "readers.file", rest);
+    for (int64_t first = 0; first < 12; ++first) {
+      for (int64_t count = 0; first + count <= 12; ++count) {
+        const std::vector<SampleId> piece = take(sampler, first, count);
+        for (int64_t i = 0; i < count; ++i) ASSERT_EQ(piece[i], sampler.at(first + i)) << first << " " << i;
+      }
+    }
+    const int64_t positions[] = {0, 1, 3, 6, 7, 9, 10, 11};
+    for (int64_t n = 0; n < 8; ++n) ASSERT_EQ(sampler.at(n).position, positions[n]);
+  }
+}
+
 TEST(Sampler, RanksInDifferentEpochsCannotBeCutAnew) {
   SamplerOptions options = {.num_samples = 7, .num_shards = 2};
   std::vector<Remainder> ranks;
