@@ -39,10 +39,18 @@ class Slow : public SampleOperator {
   }
 };
 
+// Gives back what it gets.
+class Through : public BatchOperator {
+ public:
+  explicit Through(const OpSpec&) {}
+  void run(BatchContext& ctx) const override { ctx.outputs[0] = ctx.inputs[0]; }
+};
+
 const Registry& registry() {
   static const Registry shared = [] {
     Registry r;
     r.add<Slow>(Schema("slow").random());
+    r.add<Through>(Schema("through").input("data"));
     return r;
   }();
   return shared;
@@ -83,6 +91,27 @@ TEST(Report, StatisticsCountSamplesBytesAndNameTheBottleneck) {
   EXPECT_EQ(after["iterations"]["delivered"], 10);
   EXPECT_EQ(after["memory"]["batches_held"], 0);
   EXPECT_NE(after["bottleneck"].get<std::string>().find("the slow one"), std::string::npos) << after["bottleneck"];
+}
+
+// Workers run the same operator for several iterations at once.
+TEST(Report, StatisticsCountEveryBatchOfManyWorkers) {
+  constexpr int kIterations = 20000;
+  milliseconds = 0;
+  Graph graph = slow_graph();
+  Node node;
+  node.op = "through";
+  node.name = "batches";
+  node.inputs = {{0, 0}};
+  graph.add(registry(), node);
+  graph.set_outputs({{1, 0}});
+  Executor executor({graph}, registry(), options(4));
+  for (int k = 0; k < kIterations; ++k) {
+    while (executor.started() - executor.delivered() < 16) executor.start();
+    executor.take();
+  }
+  while (executor.delivered() < executor.started()) executor.take();
+  const Json json = Json::parse(executor.statistics());
+  for (const Json& counted : json["nodes"]) EXPECT_EQ(counted["samples"], 4 * executor.delivered()) << counted["name"];
 }
 
 TEST(Report, AConsumerThatIsSlowerIsTheBottleneck) {

@@ -312,8 +312,9 @@ void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
     if (!output->keep_alive) output->keep_alive = run.plan->keep_alive();
     run.batches[node.first_output + i] = std::move(output);
   }
-  NodeCounters::add(stats_of(work).batch_ns, nanoseconds(Clock::now() - begin));
-  NodeCounters::add(stats_of(work).batch_samples, run.size);
+  // Other workers may be running the same operator for other iterations.
+  stats_of(work).batch_ns.fetch_add(nanoseconds(Clock::now() - begin), std::memory_order_relaxed);
+  stats_of(work).batch_samples.fetch_add(run.size, std::memory_order_relaxed);
   if (trace_.on()) trace_.record(lane, node.node->name, begin, run.iteration->number);
 }
 
