@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "core/log.h"
@@ -86,7 +87,10 @@ struct Executor::Impl {
   void make_run(Iteration& iteration, int plan);
   void learn(const PlanRun& run);
   void report_stall();
+  void enter();
+  void leave() noexcept;
   void end();
+  void give_back() noexcept;
 
   const ExecutorOptions options;
   const Ref<HostPool> pool;
@@ -108,7 +112,23 @@ struct Executor::Impl {
   Clock::time_point waiting_since = Clock::now();
   bool stall_reported = false;
   std::atomic<bool> closed = false;
+  std::mutex users_mutex;
+  int users = 0;                         // methods under way that use what give_back() takes
+  bool ended = false;                    // the threads are gone
   std::unique_ptr<Scheduler> scheduler;  // last: its threads use the rest
+};
+
+// Note [closing from outside]: close() may come on another thread, at any moment of a method. It ends the threads; the
+// batches and feeds are given back by it or, where a method is using them, behind that method.
+class Executor::Use {
+ public:
+  explicit Use(Impl& impl) : impl_(impl) { impl_.enter(); }
+  ~Use() { impl_.leave(); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Impl& impl_;
 };
 
 Executor::Executor(std::vector<Graph> graphs, const Registry& registry, ExecutorOptions options)
@@ -117,6 +137,7 @@ Executor::Executor(std::vector<Graph> graphs, const Registry& registry, Executor
 Executor::~Executor() { close(); }
 
 void Executor::feed(int plan, std::string_view node, std::vector<Ref<Batch>> outputs) {
+  const Use use(*impl_);
   const Plan& p = *impl_->plans.at(plan);
   const int number = p.graph().find(node);
   if (number < 0) return;
@@ -128,6 +149,7 @@ void Executor::feed(int plan, std::string_view node, std::vector<Ref<Batch>> out
 }
 
 int Executor::feeds_waiting(int plan, std::string_view node) const {
+  const Use use(*impl_);
   const int number = impl_->plans.at(plan)->graph().find(node);
   const auto it = impl_->feeds.find({plan, number});
   return it == impl_->feeds.end() ? 0 : static_cast<int>(it->second.size());
@@ -222,7 +244,7 @@ void Executor::Impl::make_run(Iteration& iteration, int number) {
 
 void Executor::start() {
   Impl& impl = *impl_;
-  impl.check_usable();
+  const Use use(impl);
   Iteration& iteration = impl.window.emplace_back();
   try {
     iteration.number = impl.started;
@@ -243,7 +265,7 @@ void Executor::start() {
 bool Executor::has_joint_operators() const { return impl_->joint_operators > 0; }
 
 bool Executor::dispatch_joint(std::chrono::milliseconds timeout) {
-  impl_->check_usable();
+  const Use use(*impl_);
   for (Iteration& iteration : impl_->window) {
     if (iteration.joint_left > 0) return impl_->scheduler->dispatch_joint(iteration, timeout);
   }
@@ -305,11 +327,14 @@ void Executor::Impl::learn(const PlanRun& run) {
 
 IterationOutputs Executor::take() {
   Impl& impl = *impl_;
-  impl.check_usable();
+  const Use use(impl);
   check(!impl.window.empty(), "no iteration was started");
   const auto begin = Clock::now();
   Iteration& iteration = impl.window.front();
-  while (!impl.scheduler->wait(iteration, std::chrono::milliseconds(1000))) impl.report_stall();
+  while (!impl.scheduler->wait(iteration, std::chrono::milliseconds(50))) {
+    impl.check_usable();
+    impl.report_stall();
+  }
   impl.times.waited += Clock::now() - begin;
   if (impl.trace.on()) impl.trace.record("consumer", "wait", begin, iteration.number);
   impl.group->log_notes();
@@ -385,8 +410,31 @@ void Executor::close() {
   }
 }
 
+void Executor::Impl::enter() {
+  const std::lock_guard lock(users_mutex);
+  check_usable();
+  ++users;
+}
+
+void Executor::Impl::leave() noexcept {
+  {
+    const std::lock_guard lock(users_mutex);
+    if (--users > 0 || !ended) return;
+  }
+  give_back();
+}
+
 void Executor::Impl::end() {
   scheduler->close();
+  {
+    const std::lock_guard lock(users_mutex);
+    ended = true;
+    if (users > 0) return;
+  }
+  give_back();
+}
+
+void Executor::Impl::give_back() noexcept {
   // The iterations themselves stay: another thread may be waiting for one.
   for (Iteration& iteration : window) {
     for (PlanRun& run : iteration.runs) std::fill(run.batches.begin(), run.batches.end(), nullptr);

@@ -36,7 +36,7 @@ struct ExecutorOptions {
 // Outputs of one iteration: [plan][output].
 using IterationOutputs = std::vector<std::vector<Ref<Batch>>>;
 
-// Methods are called by one thread at a time.
+// Methods are called by one thread at a time; only close() and close_within() by any, also while a method is under way.
 class Executor {
  public:
   // Builds the plans: simplifies the graphs, makes the operators (opens data sets), starts the workers.
@@ -88,7 +88,8 @@ class Executor {
   const Graph& graph(int plan) const;
   const Ref<HostPool>& pool() const;
 
-  // Ends the workers and gives the memory back; batches that were handed out stay valid. Idempotent. Inside a function
+  // Ends the workers and gives the memory back, behind a method that is under way on another thread, which throws;
+  // batches that were handed out stay valid. Idempotent. Inside a function
   // of the program that this executor runs (the garbage collector may call it there) it returns at once, and the
   // threads end after that function.
   void close();
@@ -98,6 +99,7 @@ class Executor {
 
  private:
   struct Impl;
+  class Use;
   std::shared_ptr<Impl> impl_;  // close() may go on after the executor is gone
 };
 

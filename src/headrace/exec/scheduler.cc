@@ -126,7 +126,9 @@ bool Scheduler::close_within(std::chrono::milliseconds limit) {
   python_ready_.notify_all();
   for (auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
-    worker->frames.clear();  // the arenas go back to the pool
+    decltype(worker->frames) frames;  // their arenas go back to the pool
+    const std::lock_guard lock(mutex_);
+    frames.swap(worker->frames);
   }
   {
     std::unique_lock lock(mutex_);

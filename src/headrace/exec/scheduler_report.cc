@@ -4,6 +4,7 @@
 namespace headrace {
 
 std::vector<Scheduler::NodeTotals> Scheduler::node_totals(int plan) const {
+  const std::lock_guard lock(mutex_);  // close() takes the frames away
   const Plan& p = *plans_[plan];
   std::vector<NodeTotals> totals(p.nodes().size());
   for (size_t s = 0; s < p.segments().size(); ++s) {
