@@ -3,7 +3,10 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <deque>
+
 #include "bindings.h"
+#include "exec/packed_iterations.h"
 #include "gil.h"
 
 namespace headrace::python {
@@ -101,10 +104,7 @@ bool close_within(nb::handle handle, double seconds) {
 }
 
 // Per plan a tuple of instances of `batch_type`.
-nb::list take(Executor& self, nb::handle batch_type) {
-  wait_until_ready(self);
-  drop_released_objects();
-  IterationOutputs outputs = self.take();
+nb::list plans_of(IterationOutputs outputs, nb::handle batch_type) {
   nb::list plans;
   for (auto& plan : outputs) {
     nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(plan.size())));
@@ -114,6 +114,73 @@ nb::list take(Executor& self, nb::handle batch_type) {
     plans.append(std::move(tuple));
   }
   return plans;
+}
+
+nb::list take(Executor& self, nb::handle batch_type) {
+  wait_until_ready(self);
+  drop_released_objects();
+  return plans_of(self.take(), batch_type);
+}
+
+// Writable memory of an object, held as long as this lives.
+class WritableBuffer {
+ public:
+  explicit WritableBuffer(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_WRITABLE) != 0) throw nb::python_error();
+  }
+  ~WritableBuffer() { PyBuffer_Release(&view_); }
+  WritableBuffer(const WritableBuffer&) = delete;
+  WritableBuffer& operator=(const WritableBuffer&) = delete;
+
+  uint8_t* data() const { return static_cast<uint8_t*>(view_.buf); }
+  size_t bytes() const { return static_cast<size_t>(view_.len); }
+
+ private:
+  Py_buffer view_{};
+};
+
+// An exception of the engine that is raised later.
+struct Failure {
+  std::exception_ptr error;
+};
+
+nb::object row_status_of(const Ref<BatchRows>& rows) {
+  if (!rows) return nb::none();
+  return nb::bytes(reinterpret_cast<const char*>(rows->status.data()), rows->status.size());
+}
+
+// `fields`: for each output (offset, element type, shape of a batch).
+nb::tuple take_packed_batches(Executor& self, int depth, int count, nb::list buffers, nb::list fields,
+                              nb::handle batch_type) {
+  drop_released_objects();
+  std::vector<PackedOutput> outputs;
+  for (nb::handle field : fields) {
+    outputs.push_back({nb::cast<size_t>(field[0]), static_cast<DType>(nb::cast<int>(field[1])), shape_from(field[2])});
+  }
+  std::deque<WritableBuffer> memory;
+  std::vector<uint8_t*> addresses;
+  for (nb::handle buffer : buffers) {
+    addresses.push_back(memory.emplace_back(buffer).data());
+    for (const PackedOutput& output : outputs) {
+      check_internal(output.offset + static_cast<size_t>(count) * output.bytes() <= memory.back().bytes(),
+                     "take_packed: {} bytes are too few", memory.back().bytes());
+    }
+  }
+  PackedIterations packed;
+  {
+    const WithoutGil release;
+    packed = take_packed(self, depth, count, addresses, outputs);
+  }
+  nb::list rows;
+  for (const std::vector<Ref<BatchRows>>& iteration : packed.rows) {
+    nb::list plans;
+    for (const Ref<BatchRows>& plan : iteration) plans.append(row_status_of(plan));
+    rows.append(std::move(plans));
+  }
+  nb::object last = nb::none(), failure = nb::none();
+  if (packed.last) last = plans_of(std::move(*packed.last), batch_type);
+  if (packed.error) failure = nb::cast(Failure{packed.error});
+  return nb::make_tuple(rows, last, failure);
 }
 
 nb::dict meta_dict(const ReaderMeta& meta) {
@@ -130,6 +197,8 @@ nb::dict meta_dict(const ReaderMeta& meta) {
 }  // namespace
 
 void bind_executor(nb::module_& m) {
+  nb::class_<Failure>(m, "Failure", "An exception of the engine that is raised later.")
+      .def("reraise", [](const Failure& self) { std::rethrow_exception(self.error); });
   nb::class_<Executor>(m, "Executor", "Runs the graphs of a group of pipelines. Used by one thread at a time.")
       .def("__init__", &construct, nb::arg("graphs"), nb::kw_only(), nb::arg("batch_size"), nb::arg("num_threads"),
            nb::arg("memory_limit"), nb::arg("on_error"), nb::arg("primary_reader"), nb::arg("exact_epochs"),
@@ -151,6 +220,11 @@ void bind_executor(nb::module_& m) {
       .def("take", &take, nb::arg("batch_type"),
            "The outputs of the oldest iteration that was started: for each plan a tuple of `batch_type`, a subclass of "
            "Batch. Waits; KeyboardInterrupt comes through.")
+      .def("take_packed", &take_packed_batches, nb::arg("depth"), nb::arg("count"), nb::arg("buffers"),
+           nb::arg("fields"), nb::arg("batch_type"),
+           "Takes up to `count` iterations into writable buffers, one for each plan, and keeps `depth` under way. "
+           "`fields`: for each output (offset, element type, shape of a batch). Returns (row status of each plan for "
+           "each iteration, an iteration that looks different or None, a Failure or None).")
       .def("reader_names", &Executor::reader_names, nb::arg("plan"))
       .def(
           "reader_meta",

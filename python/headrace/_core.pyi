@@ -208,6 +208,11 @@ class Batch:
 
     def __dlpack_device__(self) -> tuple: ...
 
+class Failure:
+    """An exception of the engine that is raised later."""
+
+    def reraise(self) -> None: ...
+
 class Executor:
     """Runs the graphs of a group of pipelines. Used by one thread at a time."""
 
@@ -249,6 +254,11 @@ class Executor:
     def take(self, batch_type: object) -> list:
         """
         The outputs of the oldest iteration that was started: for each plan a tuple of `batch_type`, a subclass of Batch. Waits; KeyboardInterrupt comes through.
+        """
+
+    def take_packed(self, depth: int, count: int, buffers: list, fields: list, batch_type: object) -> tuple:
+        """
+        Takes up to `count` iterations into writable buffers, one for each plan, and keeps `depth` under way. `fields`: for each output (offset, element type, shape of a batch). Returns (row status of each plan for each iteration, an iteration that looks different or None, a Failure or None).
         """
 
     def reader_names(self, plan: int) -> list[str]: ...

@@ -199,6 +199,16 @@ class PipelineGroup:
             return executor.take(TensorListCPU)
         return self._take_jointly(executor)
 
+    def take_packed(
+        self, count: int, buffers: list[Any], fields: list[tuple[int, int, tuple[int, ...]]]
+    ) -> tuple[list[list[bytes | None]], list[tuple[TensorListCPU, ...]] | None, _core.Failure | None]:
+        """Takes up to ``count`` iterations into buffers, without the GIL: see ``Executor.take_packed``.
+
+        Only for pipelines without sources and functions of the program.
+        """
+        self._taker = threading.current_thread()
+        return self.executor.take_packed(self.depth, count, buffers, fields, TensorListCPU)
+
     def _take_jointly(self, executor: _core.Executor) -> list[tuple[TensorListCPU, ...]]:
         delivered = executor.delivered
         if not self._caller.acquire(blocking=False):

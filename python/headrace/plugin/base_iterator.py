@@ -373,8 +373,13 @@ def good_rows(plan: tuple[TensorListCPU, ...]) -> np.ndarray:
     for output in plan:
         status: Any = output._row_status()
         if status is not None:
-            return np.frombuffer(status, np.uint8) == 0
-    return np.ones(len(plan[0]), bool)  # all outputs are what a source gave
+            return rows_of_status(status, len(output))
+    return rows_of_status(None, len(plan[0]))
+
+
+def rows_of_status(status: bytes | None, size: int) -> np.ndarray:
+    """The same from one byte per row; None: a source gave all outputs."""
+    return np.ones(size, bool) if status is None else np.frombuffer(status, np.uint8) == 0
 
 
 def _is_auto_reset(value: str | bool | None) -> bool:

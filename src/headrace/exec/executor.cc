@@ -86,6 +86,8 @@ struct Executor::Impl {
   void make_batches(PlanRun& run);
   void make_run(Iteration& iteration, int plan);
   void learn(const PlanRun& run);
+  void add_waiting(Clock::time_point since);
+  void add_progress(const Iteration& iteration);
   void report_stall();
   void enter();
   void leave() noexcept;
@@ -99,15 +101,16 @@ struct Executor::Impl {
   Trace trace;
   const std::vector<PlanStart> starts;
   std::vector<std::unique_ptr<Plan>> plans;
-  std::vector<PlanProgress> progress;                                        // delivered, by plan
   std::vector<int64_t> started_samples;                                      // by plan
   std::vector<std::vector<bool>> expect_ragged;                              // [plan][value]: the last batch was ragged
   std::map<std::pair<int, int>, std::deque<std::vector<Ref<Batch>>>> feeds;  // (plan, node) -> waiting
   std::deque<Iteration> window;                                              // started, not taken
   int joint_operators = 0;                                                   // of Lane::kCaller, in each plan
-  int64_t started = 0;
-  int64_t delivered = 0;
-  size_t iteration_bytes = 0;  // of the largest iteration so far
+  std::atomic<int64_t> started = 0;
+  std::atomic<int64_t> delivered = 0;
+  size_t iteration_bytes = 0;          // of the largest iteration so far
+  mutable std::mutex told_mutex;       // of what other threads may ask for meanwhile:
+  std::vector<PlanProgress> progress;  // delivered, by plan
   ConsumerTimes times;
   Clock::time_point waiting_since = Clock::now();
   bool stall_reported = false;
@@ -299,7 +302,7 @@ bool Executor::wait(std::chrono::milliseconds timeout) {
   check(!impl.window.empty(), "no iteration was started");
   const auto begin = Clock::now();
   if (impl.scheduler->wait(impl.window.front(), timeout)) return true;
-  impl.times.waited += Clock::now() - begin;
+  impl.add_waiting(begin);
   impl.report_stall();
   return false;
 }
@@ -325,6 +328,19 @@ void Executor::Impl::learn(const PlanRun& run) {
   iteration_bytes = std::max(iteration_bytes, bytes + bytes / 4);  // the pool rounds up by at most a quarter
 }
 
+void Executor::Impl::add_waiting(Clock::time_point since) {
+  const std::lock_guard lock(told_mutex);
+  times.waited += Clock::now() - since;
+}
+
+void Executor::Impl::add_progress(const Iteration& iteration) {
+  const std::lock_guard lock(told_mutex);
+  for (const PlanRun& run : iteration.runs) {
+    progress[run.number].iterations += 1;
+    progress[run.number].samples += run.size;
+  }
+}
+
 IterationOutputs Executor::take() {
   Impl& impl = *impl_;
   const Use use(impl);
@@ -335,14 +351,13 @@ IterationOutputs Executor::take() {
     impl.check_usable();
     impl.report_stall();
   }
-  impl.times.waited += Clock::now() - begin;
+  impl.add_waiting(begin);
   if (impl.trace.on()) impl.trace.record("consumer", "wait", begin, iteration.number);
   impl.group->log_notes();
 
   IterationOutputs outputs(impl.plans.size());
+  impl.add_progress(iteration);
   for (PlanRun& run : iteration.runs) {
-    impl.progress[run.number].iterations += 1;
-    impl.progress[run.number].samples += run.size;
     if (run.failed) continue;
     apply_changes(run);
     impl.learn(run);
@@ -371,7 +386,11 @@ ReaderMeta Executor::reader_meta(int plan, std::string_view reader) const {
 }
 
 std::string Executor::checkpoint(int64_t held) const {
-  std::vector<PlanProgress> progress = impl_->progress;
+  std::vector<PlanProgress> progress;
+  {
+    const std::lock_guard lock(impl_->told_mutex);
+    progress = impl_->progress;
+  }
   for (PlanProgress& plan : progress) {
     plan.iterations -= held;
     plan.samples -= held * impl_->options.batch_size;
@@ -381,10 +400,15 @@ std::string Executor::checkpoint(int64_t held) const {
 }
 
 std::string Executor::statistics() const {
+  ConsumerTimes times;
+  {
+    const std::lock_guard lock(impl_->told_mutex);
+    times = impl_->times;
+  }
   return statistics_json({.plans = impl_->plans,
                           .scheduler = *impl_->scheduler,
                           .pool = *impl_->pool,
-                          .times = impl_->times,
+                          .times = times,
                           .started = impl_->started,
                           .delivered = impl_->delivered,
                           .num_threads = impl_->options.num_threads});

@@ -23,8 +23,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from headrace import types
 from headrace.group import PipelineGroup
-from headrace.plugin.base_iterator import Outputs, good_rows
+from headrace.plugin.base_iterator import Outputs, good_rows, rows_of_status
 from headrace.plugin.jax.packing import Field, Packing, fields_of
 from headrace.plugin.jax.placement import DeviceParts, Placement
 
@@ -75,6 +76,14 @@ class _Form:
         if plans is None or not all(self._fits(plan) for plan in plans):
             return None
         return plans
+
+    def in_buffer(self, packing: Packing) -> list[tuple[int, int, tuple[int, ...]]]:
+        """For each output of the pipelines where its batches begin, their element type and shape."""
+        outputs = self.fields[:-1] if self.mask_name else self.fields
+        return [
+            (offset, int(types.to_dali_type(field.dtype)), field.shape)
+            for field, offset in zip(outputs, packing.offsets(), strict=False)
+        ]
 
     def _fits(self, arrays: list[np.ndarray]) -> bool:
         return all(
@@ -253,21 +262,32 @@ def _read(group: PipelineGroup, form: _Form, count: int, wants_rows: bool) -> _C
     try:
         delivered = group.delivered
         targets = _make_buffers(group, chunk)
-        for number in range(count):
-            delivered = group.delivered
-            outputs = group.run()
-            _check_outputs(group, outputs)
-            plans = form.host_arrays(outputs) if targets else None
-            if plans is None:
-                chunk.last = outputs
-                break
-            for views, arrays in zip(targets, plans, strict=True):
-                for view, array in zip(views, arrays, strict=True):
-                    view[number] = array
-            chunk.rows.append([good_rows(plan) for plan in outputs] if wants_rows else None)
+        if targets:
+            status, chunk.last, failure = group.take_packed(count, chunk.buffers, form.in_buffer(chunk.packing))
+            delivered += len(status)
+            _keep_rows(chunk, targets, status, wants_rows)
+            if failure is not None:
+                failure.reraise()
+        else:
+            chunk.last = group.run()
+        if chunk.last is not None:  # those that were packed look like one that was checked
+            _check_outputs(group, chunk.last)
     except BaseException as error:
         chunk.last = _Failure(error, group.is_open and group.delivered > delivered)
     return chunk
+
+
+def _keep_rows(
+    chunk: _Chunk, targets: list[list[np.ndarray]], status: list[list[bytes | None]], wants_rows: bool
+) -> None:
+    """Notes which rows of the packed batches are good, and writes the masks."""
+    size = chunk.form.fields[0].shape[0]
+    for number, plans in enumerate(status):
+        rows = [rows_of_status(plan, size) for plan in plans] if wants_rows else None
+        chunk.rows.append(rows)
+        if rows is not None and chunk.form.mask_name:
+            for views, good in zip(targets, rows, strict=True):
+                views[-1][number] = good
 
 
 def _make_buffers(group: PipelineGroup, chunk: _Chunk) -> list[list[np.ndarray]]:
