@@ -22,6 +22,7 @@ std::atomic<int64_t> bad_record{-1};
 std::atomic<int64_t> refused_number{-1};
 std::atomic<int> batch_sums{0};
 std::function<void()> program_function;
+std::function<void(int64_t)> on_prefetch, on_fetch;  // of a record; only with one worker
 
 // Record i is the number i, and i more bytes of the value i.
 class NumberReader : public Reader {
@@ -35,6 +36,10 @@ class NumberReader : public Reader {
     ctx.output(0).source = {this, ctx.id().index};
     ctx.output(1).dtype = DType::kUInt8;
     ctx.output(1).shape = Shape{ctx.id().index};
+    if (on_fetch) on_fetch(ctx.id().index);
+  }
+  void prefetch(int64_t index) const override {
+    if (on_prefetch) on_prefetch(index);
   }
   void run(SampleContext& ctx) const override {
     check(ctx.id().index != bad_record, "the record is bad");
@@ -262,6 +267,20 @@ TEST(Executor, SteadyStateAllocatesNothing) {
   // How many buffers are in use at a time hangs on how the threads run, but has a bound.
   EXPECT_LE(executor.pool()->system_allocations(), 40);
   EXPECT_EQ(executor.pool()->held_batches(), 0);
+}
+
+TEST(Executor, ReadersPrefetchTheRecordsThatComeNext) {
+  std::set<int64_t> waiting;
+  int prefetched = 0;
+  on_prefetch = [&](int64_t index) { EXPECT_TRUE(waiting.insert(index).second); };
+  on_fetch = [&](int64_t index) { prefetched += static_cast<int>(waiting.erase(index)); };
+  {
+    Executor executor({reading_graph({{"random_shuffle", true}})}, test_registry(), options(12));
+    for (int k = 0; k < 3; ++k) next(executor, 1);
+  }
+  on_prefetch = on_fetch = nullptr;
+  EXPECT_TRUE(waiting.empty());
+  EXPECT_GE(prefetched, 3 * 8);
 }
 
 TEST(Executor, BatchOperatorsRunBetweenSampleSegments) {

@@ -76,6 +76,7 @@ void SampleFrame::make_step(int number) {
   step.node = &node;
   step.number = number;
   step.is_view = node.spec.schema->is_view();
+  if (node.kind == NodeKind::kReader) readers_.push_back(&node);
   step.ctx.arena_ = &arena_;
   step.relabelled.resize(node.inputs.size());
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -243,7 +244,9 @@ void SampleFrame::ask_inputs(const Step& step) {
     output.region = &regions_[value];
   }
   for (size_t i = 0; i < step.node->inputs.size(); ++i) {
-    if (step.node->spec.schema->input_spec(static_cast<int>(i)).shape_only) continue;
+    // What is there already, records and cached images for instance, is not asked for.
+    const bool is_there = values_[step.node->inputs[i]].data != nullptr;
+    if (is_there || step.node->spec.schema->input_spec(static_cast<int>(i)).shape_only) continue;
     ask(step.node->inputs[i], step.is_view ? std::nullopt : op.input_region(step.ctx, static_cast<int>(i), needed));
   }
   for (int argument : step.node->arguments) ask(argument, std::nullopt);

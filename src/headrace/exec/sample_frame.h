@@ -47,6 +47,12 @@ class SampleFrame {
  public:
   SampleFrame(const Plan& plan, const Segment& segment, Ref<HostPool> pool);
 
+  // Has the segment's readers prefetch the records of a sample that comes soon.
+  void prefetch(const SampleId* reader_ids) const {
+    for (const PlanNode* reader : readers_) {
+      static_cast<const Reader&>(*reader->op).prefetch(reader_ids[reader->reader].index);
+    }
+  }
   // Takes one sample through the segment. Throws NodeFailure.
   void run(const SampleTask& task);
 
@@ -96,6 +102,7 @@ class SampleFrame {
   std::vector<Region> regions_;
   bool has_regions_ = false;  // some operator can write a region
   std::vector<Step> steps_;
+  std::vector<const PlanNode*> readers_;
   std::unique_ptr<NodeCounters[]> counters_;  // by step
   int64_t tasks_ = 0;
   bool timed_ = false;

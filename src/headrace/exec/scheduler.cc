@@ -12,6 +12,7 @@ namespace {
 // A chunk is worth at least this much work, so that taking it (a lock, a wake-up) doesn't count.
 constexpr int64_t kChunkNs = 50'000;
 constexpr int kMaxSubstitutes = 16;
+constexpr int kPrefetchedSamples = 2;  // far enough for memory to answer, near enough to be still in the cache
 
 int64_t nanoseconds(Clock::duration d) { return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count(); }
 
@@ -234,7 +235,11 @@ void Scheduler::run_chunk(Worker& worker, const Chunk& chunk) {
 void Scheduler::run_samples(Worker& worker, const Chunk& chunk) {
   if (chunk.work->run->failed) return;
   SampleFrame& frame = *worker.frames[chunk.work->run->number][chunk.work->segment];
-  for (int slot = chunk.begin; slot < chunk.end; ++slot) run_slot(frame, *chunk.work, slot);
+  for (int slot = chunk.begin; slot < chunk.end; ++slot) {
+    const int later = slot + kPrefetchedSamples;
+    if (later < chunk.end) frame.prefetch(chunk.work->run->reader_ids_of(later));
+    run_slot(frame, *chunk.work, slot);
+  }
 }
 
 bool Scheduler::can_substitute(const SegmentWork& work) const {

@@ -99,6 +99,8 @@ class Reader : public SampleOperator, public SourceNames {
   virtual int64_t size() const = 0;
   // Seed of a permutation of all records anew in each epoch (the argument shuffle_after_epoch); -1: none.
   virtual int64_t epoch_shuffle_seed() const { return -1; }
+  // The record will be read soon: asks the processor for its bytes where they are mapped, and waits for nothing.
+  virtual void prefetch(int64_t index) const { (void)index; }
 };
 
 // The whole batch, for operators whose result depends on all samples, or that call Python.

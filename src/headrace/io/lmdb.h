@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/prefetch.h"
 #include "io/file.h"
 
 namespace headrace {
@@ -38,6 +39,8 @@ class LmdbTable {
     if (record.overflow) check_overflow_page(record);
     return {record.value, record.length};
   }
+  // Asks the processor for the first bytes of the record, and waits for nothing.
+  void prefetch(size_t index) const { prefetch_bytes(records_[index].value, records_[index].length); }
   std::string_view key(size_t index) const {
     return {reinterpret_cast<const char*>(records_[index].key), records_[index].key_length};
   }

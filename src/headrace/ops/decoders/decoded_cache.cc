@@ -71,16 +71,16 @@ DecodedCache::Image* DecodedCache::reserve(const Fingerprint& key, const ImageEx
   if (!memory) return nullptr;
   auto* image = new (memory) Image{.key = key, .extents = extents, .pixels = memory + aligned(sizeof(Image))};
   put(table, image);
-  used_ += bytes;
   ++images_;
+  used_ += bytes;
   if (largest_) largest_->count_kept(bytes);
   return image;
 }
 
-// Slots are at most half full.
+// At most a quarter of the slots is taken: who meets another image in its slot has to wait for memory once more.
 bool DecodedCache::make_room_in_table() {
   const size_t slots = tables_.empty() ? 0 : tables_.back()->mask + 1;
-  if (2 * (static_cast<size_t>(images()) + 1) <= slots) return true;
+  if (4 * (static_cast<size_t>(images()) + 1) <= slots) return true;
   auto table = std::make_unique<Table>();
   const size_t new_slots = slots == 0 ? kFirstSlots : 2 * slots;
   table->memory = allocate_buffer(new_slots * sizeof(*table->slots));

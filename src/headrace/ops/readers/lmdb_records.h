@@ -24,6 +24,10 @@ class LmdbRecords {
     const size_t t = table_of(index);
     return tables_[t].value(static_cast<size_t>(index - starts_[t]));
   }
+  void prefetch(int64_t index) const {
+    const size_t t = table_of(index);
+    tables_[t].prefetch(static_cast<size_t>(index - starts_[t]));
+  }
   // "PATH at key K".
   std::string source_name(int64_t index) const;
 

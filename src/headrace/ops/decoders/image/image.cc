@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/prefetch.h"
 #include "graph/registry.h"
 #include "ops/decoders/decoded_cache.h"
 #include "ops/decoders/image_decoding.h"
@@ -63,6 +64,7 @@ class ImageDecoderOp final : public SampleOperator {
       if (image) {
         decoding_.describe(ctx, {image->extents.height, image->extents.width, image->extents.channels});
         ctx.output(0).data = image->pixels;
+        prefetch_bytes(image->pixels, ctx.output(0).bytes());
         return;
       }
     }
