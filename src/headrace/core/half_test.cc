@@ -13,8 +13,14 @@ namespace headrace {
 namespace {
 
 // _Float16 is the compiler's IEEE binary16 (hardware or libgcc): an implementation that shares nothing with ours.
-float compiler_half_to_float(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
-uint16_t compiler_float_to_half(float value) { return std::bit_cast<uint16_t>(static_cast<_Float16>(value)); }
+#ifdef __ARM_FP16_FORMAT_IEEE
+using CompilerHalf = __fp16;  // g++ 12 has no _Float16 there
+#else
+using CompilerHalf = _Float16;
+#endif
+
+float compiler_half_to_float(uint16_t bits) { return static_cast<float>(std::bit_cast<CompilerHalf>(bits)); }
+uint16_t compiler_float_to_half(float value) { return std::bit_cast<uint16_t>(static_cast<CompilerHalf>(value)); }
 
 TEST(Float16, EveryValueConvertsToFloatAndBack) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {

@@ -40,13 +40,13 @@ def forced(monkeypatch):
 def uploads(monkeypatch):
     """The sizes of the groups that were uploaded, in batches."""
     sizes = []
-    upload = read_ahead._Chunk.upload
+    take_apart = read_ahead._Chunk.take_apart
 
     def watched(chunk, names):
         sizes.append(len(chunk.rows))
-        return upload(chunk, names)
+        return take_apart(chunk, names)
 
-    monkeypatch.setattr(read_ahead._Chunk, "upload", watched)
+    monkeypatch.setattr(read_ahead._Chunk, "take_apart", watched)
     return sizes
 
 

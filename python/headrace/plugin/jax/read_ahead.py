@@ -1,9 +1,9 @@
 """ReadAhead: batches for devices with memory of their own, handed over in groups.
 
-A thread of its own takes the next batches from the pipelines and packs them (packing.py) while the program works; the
-program's thread uploads the whole group with one call and has one computation take it apart. Of K calls of next(), all
-but one only pick up arrays that are there. The arrays are JAX's own: those that the program keeps or donates hold none
-of the pipelines' memory. The packed buffer lives until JAX has read it.
+A thread of its own takes the next batches from the pipelines, packs them (packing.py) and uploads the whole group with
+one call while the program works, mostly without the GIL; on the program's thread one computation takes it apart. Of K
+calls of next(), all but one only pick up arrays that are there. The arrays are JAX's own: those that the program keeps
+or donates hold none of the pipelines' memory. The packed buffer lives until JAX has read it.
 
 Note [reading ahead]: the pipelines are read further than the program has asked, so nothing that it would notice may
 hang on that: pipelines with sources and functions of the program are left alone (may_read_ahead), errors come out where
@@ -101,13 +101,23 @@ class _Chunk:
         self.buffers: list[np.ndarray] = []
         self.rows: list[list[np.ndarray] | None] = []  # one entry for each packed batch
         self.last: Outputs | _Failure | None = None  # a batch of other shapes, or what ended the job
+        self._uploaded: list[jax.Array] | Exception = []  # by device
 
-    def upload(self, names: list[str]) -> list[dict[str, jax.Array]]:
-        """The batches on the devices: one transfer and one computation for each."""
+    def upload(self) -> None:
+        """One transfer to each device. What it raises comes out of take_apart()."""
+        words = [self.packing.words(buffer) for buffer in self.buffers]
+        try:
+            self._uploaded = [jax.device_put(words[plan], device) for device, plan in self.form.parts[0].sources]
+        except Exception as error:
+            self._uploaded = error
+
+    def take_apart(self, names: list[str]) -> list[dict[str, jax.Array]]:
+        """The batches on the devices: one computation on each."""
+        if isinstance(self._uploaded, Exception):
+            raise self._uploaded
         parts = self.form.parts
         split = self.packing.splitter(parts[0].leading_axis)
-        words = [self.packing.words(buffer) for buffer in self.buffers]
-        on_devices = [split(jax.device_put(words[plan], device)) for device, plan in parts[0].sources]
+        on_devices = [split(words) for words in self._uploaded]
         fields = [part.join(arrays) for part, arrays in zip(parts, zip(*on_devices, strict=True), strict=True)]
         return [dict(zip(names, arrays, strict=True)) for arrays in zip(*fields, strict=True)]
 
@@ -190,10 +200,10 @@ class ReadAhead:
             self._look_at(chunk.last)
         elif chunk.last is None:
             self._size = min(2 * self._size, self._most)
-        self._start_reading()  # before the upload: the thread works meanwhile
+        self._start_reading()  # the thread works meanwhile
         if chunk.rows:
             with self._group.handing_over:
-                arrays = chunk.upload([name for name, _ in self._places])
+                arrays = chunk.take_apart([name for name, _ in self._places])
             self._items.extend(Ready(*pair) for pair in zip(arrays, chunk.rows, strict=False))
         if chunk.last is not None:
             self._items.append(chunk.last)
@@ -256,7 +266,7 @@ def _work(requests: queue.SimpleQueue[Job | None], results: queue.SimpleQueue[_C
 
 
 def _read(group: PipelineGroup, form: _Form, count: int, wants_rows: bool) -> _Chunk:
-    """Reads and packs ``count`` batches; fewer if one looks different or something is raised."""
+    """Reads, packs and uploads ``count`` batches; fewer if one looks different or something is raised."""
     chunk = _Chunk(form, Packing(form.fields, count))
     delivered = 0
     try:
@@ -266,6 +276,8 @@ def _read(group: PipelineGroup, form: _Form, count: int, wants_rows: bool) -> _C
             status, chunk.last, failure = group.take_packed(count, chunk.buffers, form.in_buffer(chunk.packing))
             delivered += len(status)
             _keep_rows(chunk, targets, status, wants_rows)
+            if status:
+                chunk.upload()
             if failure is not None:
                 failure.reraise()
         else:

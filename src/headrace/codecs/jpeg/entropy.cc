@@ -4,8 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#include "core/simd_targets.h"
+
 #undef HWY_TARGET_INCLUDE
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS (HEADRACE_SKIPPED_TARGETS | HWY_SSE4 | HWY_AVX3)
 #define HWY_TARGET_INCLUDE "codecs/jpeg/entropy.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

@@ -3,8 +3,10 @@
 
 #include <cstring>
 
+#include "core/simd_targets.h"
+
 #undef HWY_TARGET_INCLUDE
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS HEADRACE_SKIPPED_TARGETS
 #define HWY_TARGET_INCLUDE "codecs/jpeg/pixels.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

@@ -1,8 +1,8 @@
 // Which loop normalises a row, by its types.
 #include "kernels/cpu/normalize_row.h"
+#include "core/simd_targets.h"
 
-// Targets between which these loops don't differ are left out, for the compiler's time.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS HEADRACE_SKIPPED_TARGETS
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/normalize_row.cc"
 #include "hwy/foreach_target.h"

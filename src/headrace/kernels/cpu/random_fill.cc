@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#include "core/simd_targets.h"
+
+#define HWY_DISABLED_TARGETS HEADRACE_SKIPPED_TARGETS
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/random_fill.cc"
 #include "hwy/foreach_target.h"

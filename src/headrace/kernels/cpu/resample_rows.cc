@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
-// Targets between which these loops don't differ are left out, for the compiler's time.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#include "core/simd_targets.h"
+
+#define HWY_DISABLED_TARGETS HEADRACE_SKIPPED_TARGETS
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/resample_rows.cc"
 #include "hwy/foreach_target.h"

@@ -3,7 +3,9 @@
 
 #include <cstring>
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#include "core/simd_targets.h"
+
+#define HWY_DISABLED_TARGETS HEADRACE_SKIPPED_TARGETS
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reverse_pixels.cc"
 #include "hwy/foreach_target.h"
