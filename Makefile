@@ -9,7 +9,7 @@ BUILD := build/dev
 export PYTHONPATH := $(CURDIR)/python
 export VENV
 
-.PHONY: help bootstrap configure build test native-test python-test test-oldest-jax demo bench lint format stubs asan tsan fuzz clean
+.PHONY: help bootstrap configure build test native-test python-test test-oldest-jax demo bench lint format stubs asan tsan arm64 fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 26
@@ -64,6 +64,9 @@ asan: bootstrap ## native tests with AddressSanitizer and UBSan
 
 tsan: bootstrap ## native tests with ThreadSanitizer
 	tools/sanitize tsan
+
+arm64: bootstrap ## native tests of vector code for 64-bit ARM, in an emulator
+	tools/arm64
 
 fuzz: bootstrap ## each fuzz target for SECONDS=20 seconds
 	tools/bootstrap fuzz

@@ -13,6 +13,13 @@
 namespace headrace::jpeg {
 namespace {
 
+// Coefficients that no encoder writes overflow in both decoders' transforms, ours as libjpeg-turbo's on x86.
+#if defined(__x86_64__)
+constexpr bool kOverflowsAsLibjpegTurbo = true;
+#else
+constexpr bool kOverflowsAsLibjpegTurbo = false;
+#endif
+
 const Encoding kFiles[] = {
     {.width = 28, .height = 28, .components = 1},
     {.width = 50, .height = 41, .h = 2, .v = 2},
@@ -53,6 +60,7 @@ TEST(OwnJpegDamage, EveryTruncationIsRefusedOrEqual) {
 }
 
 TEST(OwnJpegDamage, FlippedBitsAreRefusedOrEqual) {
+  if (!kOverflowsAsLibjpegTurbo) GTEST_SKIP() << "libjpeg-turbo wraps sums elsewhere on this processor";
   std::mt19937 random(23);
   Pair pair;
   int taken = 0;
@@ -94,6 +102,7 @@ uint8_t large_factor(std::mt19937& random, int kind) {
 // Quantisation tables of large numbers drive the transform out of the range that encoders use, where the places at
 // which sums wrap and saturate show.
 TEST(OwnJpegDamage, CoefficientsOutOfRangeGiveTheSamePixels) {
+  if (!kOverflowsAsLibjpegTurbo) GTEST_SKIP() << "libjpeg-turbo wraps sums elsewhere on this processor";
   std::mt19937 random(31);
   Pair pair;
   for (const Encoding& e : kFiles) {
