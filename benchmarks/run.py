@@ -40,6 +40,8 @@ COLUMNS = ("headrace", "DALI", "torchvision", "bare")
 TABLE = [
     ("MNIST, JPEG, batch 50, one thread", "mnist", "jpeg", 1, "samples/s", True),
     ("MNIST, PNG, batch 50, one thread", "mnist", "png", 1, "samples/s", True),
+    ("MNIST, JPEG, from the second epoch, decoded cache on", "mnist_cached", "jpeg", 1, "samples/s", True),
+    ("MNIST, PNG, from the second epoch, decoded cache on", "mnist_cached", "png", 1, "samples/s", True),
     ("MNIST, JPEG, batch 50, two threads", "mnist", "jpeg", 2, "samples/s", True),
     ("cost of a batch, trivial pipeline", "trivial_batch", "jpeg", 1, "us", False),
     ("cost of a further sample, trivial pipeline", "trivial_sample", "jpeg", 1, "us", False),
