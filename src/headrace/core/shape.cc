@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-Shape::Shape(std::span<const int64_t> extents) {
+Shape::Shape(std::span<const int64_t> extents) : Shape() {
   check_value(extents.size() <= kMaxDims, "a shape has at most {} axes, got {}", kMaxDims, extents.size());
   ndim_ = static_cast<int>(extents.size());
   std::copy(extents.begin(), extents.end(), extents_.begin());

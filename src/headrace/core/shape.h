@@ -17,7 +17,12 @@ class Shape {
  public:
   static constexpr int kMaxDims = 16;
 
-  Shape() = default;
+  Shape() { std::fill_n(extents_.begin(), kUsualDims, 0); }
+  Shape(const Shape& other) { copy(other); }
+  Shape& operator=(const Shape& other) {
+    copy(other);
+    return *this;
+  }
   Shape(std::initializer_list<int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
   explicit Shape(std::span<const int64_t> extents);
 
@@ -47,6 +52,16 @@ class Shape {
   }
 
  private:
+  // Few tensors have more axes. Shapes are copied some dozen times for each sample, so copies leave out the others.
+  static constexpr int kUsualDims = 4;
+
+  void copy(const Shape& other) {
+    ndim_ = other.ndim_;
+    std::copy_n(other.extents_.begin(), kUsualDims, extents_.begin());
+    if (ndim_ > kUsualDims) [[unlikely]]
+      std::copy_n(other.extents_.begin() + kUsualDims, kMaxDims - kUsualDims, extents_.begin() + kUsualDims);
+  }
+
   int ndim_ = 0;
   std::array<int64_t, kMaxDims> extents_;
 };

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "core/layout.h"
@@ -14,6 +15,21 @@ namespace headrace {
 namespace {
 
 std::vector<int64_t> to_vector(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+TEST(Shape, CopiesHaveAllAxes) {
+  for (int ndim = 0; ndim <= Shape::kMaxDims; ++ndim) {
+    std::vector<int64_t> extents;
+    for (int i = 0; i < ndim; ++i) extents.push_back(100 + i);
+    Shape shape{std::span<const int64_t>(extents)};
+    const Shape copy = shape;
+    Shape longer(std::vector<int64_t>(Shape::kMaxDims, 7)), shorter{7};
+    longer = shape;
+    shorter = shape;
+    const Shape& itself = shape;
+    shape = itself;
+    for (const Shape& s : {shape, copy, longer, shorter}) EXPECT_EQ(to_vector(s), extents);
+  }
+}
 
 TEST(Shape, EditsLikeAVector) {
   for (int axis = 0; axis <= 3; ++axis) {
