@@ -22,7 +22,9 @@ std::atomic<int64_t> bad_record{-1};
 std::atomic<int64_t> refused_number{-1};
 std::atomic<int> batch_sums{0};
 std::function<void()> program_function;
-std::function<void(int64_t)> on_prefetch, on_fetch;  // of a record; only with one worker
+// Of records; only with one worker.
+std::function<void(int64_t soon, int64_t later)> on_prefetch;
+std::function<void(int64_t)> on_fetch;
 
 // Record i is the number i, and i more bytes of the value i.
 class NumberReader : public Reader {
@@ -38,8 +40,8 @@ class NumberReader : public Reader {
     ctx.output(1).shape = Shape{ctx.id().index};
     if (on_fetch) on_fetch(ctx.id().index);
   }
-  void prefetch(int64_t index) const override {
-    if (on_prefetch) on_prefetch(index);
+  void prefetch(const SampleId& soon, const SampleId& later) const override {
+    if (on_prefetch) on_prefetch(soon.index, later.index);
   }
   void run(SampleContext& ctx) const override {
     check(ctx.id().index != bad_record, "the record is bad");
@@ -269,18 +271,20 @@ TEST(Executor, SteadyStateAllocatesNothing) {
   EXPECT_EQ(executor.pool()->held_batches(), 0);
 }
 
-TEST(Executor, ReadersPrefetchTheRecordsThatComeNext) {
-  std::set<int64_t> waiting;
-  int prefetched = 0;
-  on_prefetch = [&](int64_t index) { EXPECT_TRUE(waiting.insert(index).second); };
-  on_fetch = [&](int64_t index) { prefetched += static_cast<int>(waiting.erase(index)); };
+TEST(Executor, OperatorsHearOfSamplesThatComeSoon) {
+  constexpr int kBatch = 12;
+  std::vector<int64_t> soon, later, fetched;
+  on_prefetch = [&](int64_t s, int64_t l) { soon.push_back(s), later.push_back(l); };
+  on_fetch = [&](int64_t index) { fetched.push_back(index); };
   {
-    Executor executor({reading_graph({{"random_shuffle", true}})}, test_registry(), options(12));
-    for (int k = 0; k < 3; ++k) next(executor, 1);
+    Executor executor({reading_graph({{"random_shuffle", true}})}, test_registry(), options(kBatch));
+    next(executor, 1);
   }
-  on_prefetch = on_fetch = nullptr;
-  EXPECT_TRUE(waiting.empty());
-  EXPECT_GE(prefetched, 3 * 8);
+  on_prefetch = nullptr;
+  on_fetch = nullptr;
+  ASSERT_EQ(fetched.size(), kBatch);
+  EXPECT_EQ(soon, std::vector(fetched.begin() + 2, fetched.end() - 2));
+  EXPECT_EQ(later, std::vector(fetched.begin() + 4, fetched.end()));
 }
 
 TEST(Executor, BatchOperatorsRunBetweenSampleSegments) {

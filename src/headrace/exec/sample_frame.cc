@@ -76,7 +76,6 @@ void SampleFrame::make_step(int number) {
   step.node = &node;
   step.number = number;
   step.is_view = node.spec.schema->is_view();
-  if (node.kind == NodeKind::kReader) readers_.push_back(&node);
   step.ctx.arena_ = &arena_;
   step.relabelled.resize(node.inputs.size());
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -136,13 +135,19 @@ void SampleFrame::run(const SampleTask& task) {
   }
 }
 
+void SampleFrame::prefetch(const SampleTask& soon, const SampleTask& later) const {
+  for (const Step& step : steps_) {
+    step.node->sample_op().prefetch(soon.id_for(*step.node), later.id_for(*step.node));
+  }
+}
+
 void SampleFrame::start(const SampleTask& task) {
   arena_.reset();
   for (int value : segment_.batches_in) values_[value] = (*(*task.batches)[value])[task.slot];
   for (Step& step : steps_) {
     step.ctx.plan_ = nullptr;
     step.ctx.viewed_input_ = 0;
-    step.ctx.id_ = step.node->reader >= 0 ? task.reader_ids[step.node->reader] : task.id;
+    step.ctx.id_ = task.id_for(*step.node);
     for (Sample* output : step.ctx.outputs_) {
       output->data = nullptr;
       output->region = nullptr;

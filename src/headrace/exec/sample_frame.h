@@ -34,6 +34,8 @@ struct SampleTask {
   SampleId id;                                       // the key of randomness
   const SampleId* reader_ids = nullptr;              // one per reader of the plan, this slot's
   const std::vector<Ref<Batch>>* batches = nullptr;  // by value: those read from, and those written to
+
+  const SampleId& id_for(const PlanNode& node) const { return node.reader >= 0 ? reader_ids[node.reader] : id; }
 };
 
 // Thrown out of run(): the reason and the node, so that the message can name them.
@@ -47,12 +49,8 @@ class SampleFrame {
  public:
   SampleFrame(const Plan& plan, const Segment& segment, Ref<HostPool> pool);
 
-  // Has the segment's readers prefetch the records of a sample that comes soon.
-  void prefetch(const SampleId* reader_ids) const {
-    for (const PlanNode* reader : readers_) {
-      static_cast<const Reader&>(*reader->op).prefetch(reader_ids[reader->reader].index);
-    }
-  }
+  // Tells the operators of samples that will be run: see SampleOperator::prefetch().
+  void prefetch(const SampleTask& soon, const SampleTask& later) const;
   // Takes one sample through the segment. Throws NodeFailure.
   void run(const SampleTask& task);
 
@@ -102,7 +100,6 @@ class SampleFrame {
   std::vector<Region> regions_;
   bool has_regions_ = false;  // some operator can write a region
   std::vector<Step> steps_;
-  std::vector<const PlanNode*> readers_;
   std::unique_ptr<NodeCounters[]> counters_;  // by step
   int64_t tasks_ = 0;
   bool timed_ = false;

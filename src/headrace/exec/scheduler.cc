@@ -12,7 +12,8 @@ namespace {
 // A chunk is worth at least this much work, so that taking it (a lock, a wake-up) doesn't count.
 constexpr int64_t kChunkNs = 50'000;
 constexpr int kMaxSubstitutes = 16;
-constexpr int kPrefetchedSamples = 2;  // far enough for memory to answer, near enough to be still in the cache
+// Far enough for memory to answer, near enough for its bytes to be still in the cache.
+constexpr int kSoon = 2, kLater = 4;
 
 int64_t nanoseconds(Clock::duration d) { return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count(); }
 
@@ -236,10 +237,15 @@ void Scheduler::run_samples(Worker& worker, const Chunk& chunk) {
   if (chunk.work->run->failed) return;
   SampleFrame& frame = *worker.frames[chunk.work->run->number][chunk.work->segment];
   for (int slot = chunk.begin; slot < chunk.end; ++slot) {
-    const int later = slot + kPrefetchedSamples;
-    if (later < chunk.end) frame.prefetch(chunk.work->run->reader_ids_of(later));
+    if (slot + kLater < chunk.end)
+      frame.prefetch(task_of(*chunk.work, slot + kSoon), task_of(*chunk.work, slot + kLater));
     run_slot(frame, *chunk.work, slot);
   }
+}
+
+SampleTask Scheduler::task_of(const SegmentWork& work, int slot) {
+  const PlanRun& run = *work.run;
+  return {slot, run.rows->ids[slot], run.reader_ids_of(slot), &run.batches};
 }
 
 bool Scheduler::can_substitute(const SegmentWork& work) const {
@@ -249,7 +255,7 @@ bool Scheduler::can_substitute(const SegmentWork& work) const {
 
 void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
   PlanRun& run = *work.run;
-  SampleTask task{slot, run.rows->ids[slot], run.reader_ids_of(slot), &run.batches};
+  SampleTask task = task_of(work, slot);
   std::vector<SampleId> substitutes;
   for (int attempt = 0;; ++attempt) {
     try {

@@ -88,6 +88,7 @@ class Scheduler {
   void change_row(SegmentWork& work, const RowChange& change);
   template <typename Action> void guarded(PlanRun& run, Action action);
   void fail_run(PlanRun& run, int slot, Error error);
+  static SampleTask task_of(const SegmentWork& work, int slot);
   bool can_substitute(const SegmentWork& work) const;
   const Segment& segment_of(const SegmentWork& work) const { return work.run->plan->segments()[work.segment]; }
   SegmentStats& stats_of(const SegmentWork& work) const { return stats_[work.run->number][work.segment]; }

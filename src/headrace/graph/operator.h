@@ -90,6 +90,10 @@ class SampleOperator : public Operator {
   virtual bool writes_regions() const { return false; }
 
   virtual std::unique_ptr<WorkerState> make_worker_state() const { return nullptr; }
+
+  // Samples that this worker is likely to meet, `later` after `soon`; as in a context, a reader sees its records. Asks
+  // the processor for memory that infer() and run() will read, for `later` for what tells where that memory is.
+  virtual void prefetch(const SampleId& soon, const SampleId& later) const { (void)soon, (void)later; }
 };
 
 // An infinite source of records by index; the sampler (exec/sampler.h) decides which one comes when.
@@ -99,8 +103,6 @@ class Reader : public SampleOperator, public SourceNames {
   virtual int64_t size() const = 0;
   // Seed of a permutation of all records anew in each epoch (the argument shuffle_after_epoch); -1: none.
   virtual int64_t epoch_shuffle_seed() const { return -1; }
-  // The record will be read soon: asks the processor for its bytes where they are mapped, and waits for nothing.
-  virtual void prefetch(int64_t index) const { (void)index; }
 };
 
 // The whole batch, for operators whose result depends on all samples, or that call Python.

@@ -39,8 +39,9 @@ class LmdbTable {
     if (record.overflow) check_overflow_page(record);
     return {record.value, record.length};
   }
-  // Asks the processor for the first bytes of the record, and waits for nothing.
+  // Asks the processor for the first bytes of the record; for those of the entry that tells where they are.
   void prefetch(size_t index) const { prefetch_bytes(records_[index].value, records_[index].length); }
+  void prefetch_entry(size_t index) const { prefetch_bytes(&records_[index], sizeof(Record)); }
   std::string_view key(size_t index) const {
     return {reinterpret_cast<const char*>(records_[index].key), records_[index].key_length};
   }

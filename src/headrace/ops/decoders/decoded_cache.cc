@@ -1,8 +1,11 @@
 // DecodedCache: look-up without a lock, insertion under one.
 #include "ops/decoders/decoded_cache.h"
 
+#include <cstdint>
 #include <cstring>
 #include <new>
+
+#include "core/prefetch.h"
 
 namespace headrace {
 namespace {
@@ -18,14 +21,28 @@ double megabytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20);
 
 }  // namespace
 
-const DecodedCache::Image* DecodedCache::find(const Fingerprint& key) const {
+const DecodedCache::Image* DecodedCache::find(const Fingerprint& key, int64_t record) const {
   const Table* table = table_.load(std::memory_order_acquire);
   if (!table) return nullptr;
+  Table::Slot& hint = table->hint(record);
+  const Image* hinted = hint.load(std::memory_order_acquire);
+  if (hinted && hinted->key == key) return hinted;
   for (size_t i = key.low & table->mask;; i = (i + 1) & table->mask) {
     const Image* image = table->slots[i].load(std::memory_order_acquire);
     if (!image) return nullptr;
-    if (image->key == key) return image->complete.load(std::memory_order_acquire) ? image : nullptr;
+    if (image->key != key) continue;
+    if (!image->complete.load(std::memory_order_acquire)) return nullptr;
+    hint.store(image, std::memory_order_release);
+    return image;
   }
+}
+
+void DecodedCache::prefetch(int64_t soon, int64_t later) const {
+  const Table* table = table_.load(std::memory_order_acquire);
+  if (!table) return;
+  prefetch_bytes(&table->hint(later), sizeof(Table::Slot));
+  // The first pixels lie behind the image's entry.
+  if (const Image* image = table->hint(soon).load(std::memory_order_relaxed)) prefetch_bytes(image, SIZE_MAX);
 }
 
 bool DecodedCache::wants(const Fingerprint& key, int64_t bytes, int64_t epoch) {
@@ -83,11 +100,13 @@ bool DecodedCache::make_room_in_table() {
   if (4 * (static_cast<size_t>(images()) + 1) <= slots) return true;
   auto table = std::make_unique<Table>();
   const size_t new_slots = slots == 0 ? kFirstSlots : 2 * slots;
-  table->memory = allocate_buffer(new_slots * sizeof(*table->slots));
+  const size_t all = new_slots + new_slots / 2;
+  table->memory = allocate_buffer(all * sizeof(Table::Slot));
   if (!table->memory) return false;
   table->mask = new_slots - 1;
-  table->slots = reinterpret_cast<std::atomic<const Image*>*>(table->memory->data());
-  for (size_t i = 0; i < new_slots; ++i) new (&table->slots[i]) std::atomic<const Image*>(nullptr);
+  table->slots = reinterpret_cast<Table::Slot*>(table->memory->data());
+  table->hints = table->slots + new_slots;
+  for (size_t i = 0; i < all; ++i) new (&table->slots[i]) Table::Slot(nullptr);
   for (size_t i = 0; i < slots; ++i) {
     if (const Image* image = tables_.back()->slots[i]) put(*table, image);
   }

@@ -4,6 +4,10 @@
 // is another one, two readers of the same files share their images, and files that a program feeds are cached too.
 // It costs a pass over the bytes, 0.1 us for a digit of MNIST. Images are never dropped while the pipeline lives, so a
 // pointer into the cache stays good and looking up takes no lock; when the limit is reached, what is there stays.
+//
+// Note [hints]: where images are decoded already, waiting for memory is most of the work. So the cache remembers which
+// image a record gave the last time. That image is prefetched before the record is read, and tried first; the
+// fingerprint decides whether it is the right one.
 #pragma once
 
 #include <atomic>
@@ -50,8 +54,10 @@ class DecodedCache final : public SharedObject {
   // Adds a decoder's share to the limit, in bytes of pixels. Before the first look-up.
   void add_share(int64_t bytes) { limit_ += bytes; }
 
-  // The image of the file with this fingerprint, or null. Valid until close().
-  const Image* find(const Fingerprint& key) const;
+  // The image of the file with this fingerprint, or null. Valid until close(). `record`: Source::index of the file.
+  const Image* find(const Fingerprint& key, int64_t record) const;
+  // As SampleOperator::prefetch(), of records.
+  void prefetch(int64_t soon, int64_t later) const;
   // Whether insert() would take an image of so many bytes, of a sample of that epoch, that find() didn't give.
   bool wants(const Fingerprint& key, int64_t bytes, int64_t epoch);
   // Keeps a copy of the pixels if there is room, and another thread didn't do so already.
@@ -66,9 +72,13 @@ class DecodedCache final : public SharedObject {
  private:
   // Open addressing. A table that became too small is kept for those who are reading it.
   struct Table {
+    using Slot = std::atomic<const Image*>;
     Ref<Buffer> memory;
     size_t mask = 0;  // number of slots - 1
-    std::atomic<const Image*>* slots = nullptr;
+    Slot* slots = nullptr;
+    Slot* hints = nullptr;  // complete images, by record: half as many as slots
+
+    Slot& hint(int64_t record) const { return hints[static_cast<size_t>(record) & mask / 2]; }
   };
 
   bool is_among_largest(const Fingerprint& key, int64_t bytes, int64_t epoch);

@@ -41,7 +41,8 @@ class DecodedCacheTest : public testing::Test {
   static bool decode(DecodedCache& cache, int64_t number, int64_t bytes, int64_t epoch = 0) {
     const auto value = static_cast<uint8_t>(number * 31 + bytes);
     const ImageExtents extents{1, static_cast<int32_t>(bytes), 1};
-    if (const DecodedCache::Image* image = cache.find(key_of(number))) {
+    cache.prefetch(number, number + 1);
+    if (const DecodedCache::Image* image = cache.find(key_of(number), number)) {
       const bool is_right = image->extents.width == bytes &&
                             std::all_of(image->pixels, image->pixels + bytes, [&](uint8_t p) { return p == value; });
       EXPECT_TRUE(is_right) << "image " << number;
@@ -87,7 +88,22 @@ TEST_F(DecodedCacheTest, CountsAnImageOnceThatTwoThreadsDecoded) {
   cache.insert(key_of(7), {1, 1, 1}, &second, 1);
   EXPECT_EQ(cache.bytes(), 1);
   EXPECT_EQ(cache.images(), 1);
-  EXPECT_EQ(*cache.find(key_of(7))->pixels, 1);
+  EXPECT_EQ(*cache.find(key_of(7), 7)->pixels, 1);
+}
+
+TEST_F(DecodedCacheTest, HintsAreNoMoreThanThat) {
+  DecodedCache& cache = make(10'000);
+  for (int64_t i = 0; i < 20; ++i) decode(cache, i, 10 + i);
+  for (int64_t round = 0; round < 3; ++round) {
+    for (int64_t i = 0; i < 25; ++i) {
+      cache.prefetch(i, i * 1'000'000'007);
+      // The record that had image i gives another one now, or a file that nobody saw before.
+      const int64_t now = (i * 7 + round) % 25;
+      const DecodedCache::Image* image = cache.find(key_of(now), round == 2 ? -i : i);
+      ASSERT_EQ(image != nullptr, now < 20);
+      EXPECT_TRUE(!image || image->extents.width == 10 + now);
+    }
+  }
 }
 
 // The oracle sorts the sizes: what is kept is the longest row of the largest that fits.

@@ -24,9 +24,11 @@ class LmdbRecords {
     const size_t t = table_of(index);
     return tables_[t].value(static_cast<size_t>(index - starts_[t]));
   }
-  void prefetch(int64_t index) const {
-    const size_t t = table_of(index);
-    tables_[t].prefetch(static_cast<size_t>(index - starts_[t]));
+  // As SampleOperator::prefetch().
+  void prefetch(int64_t soon, int64_t later) const {
+    const size_t s = table_of(soon), l = table_of(later);
+    tables_[l].prefetch_entry(static_cast<size_t>(later - starts_[l]));
+    tables_[s].prefetch(static_cast<size_t>(soon - starts_[s]));
   }
   // "PATH at key K".
   std::string source_name(int64_t index) const;

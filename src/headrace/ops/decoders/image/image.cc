@@ -2,7 +2,6 @@
 #include <cstring>
 #include <limits>
 
-#include "core/prefetch.h"
 #include "graph/registry.h"
 #include "ops/decoders/decoded_cache.h"
 #include "ops/decoders/image_decoding.h"
@@ -58,13 +57,12 @@ class ImageDecoderOp final : public SampleOperator {
     Plan& plan = ctx.make_plan<Plan>();
     if (cache_) {
       plan.key = fingerprint_of(encoded_bytes(ctx.input(0), name_));
-      const DecodedCache::Image* image = cache_->find(plan.key);
+      const DecodedCache::Image* image = cache_->find(plan.key, ctx.input(0).source.index);
       ImageCounts& counts = ctx.worker_state<ImageDecoderState>().counts;
       add_one(image ? counts.cache_hits : counts.cache_misses);
       if (image) {
         decoding_.describe(ctx, {image->extents.height, image->extents.width, image->extents.channels});
         ctx.output(0).data = image->pixels;
-        prefetch_bytes(image->pixels, ctx.output(0).bytes());
         return;
       }
     }
@@ -72,6 +70,10 @@ class ImageDecoderOp final : public SampleOperator {
   }
 
   bool writes_regions() const override { return true; }
+
+  void prefetch(const SampleId& soon, const SampleId& later) const override {
+    if (cache_) cache_->prefetch(soon.index, later.index);
+  }
 
   void run(SampleContext& ctx) const override {
     const Sample& out = ctx.output(0);

@@ -62,7 +62,9 @@ class Caffe2Reader final : public Reader {
 
   int64_t size() const override { return records_.size(); }
   std::string source_name(int64_t index) const override { return records_.source_name(index); }
-  void prefetch(int64_t index) const override { records_.prefetch(index); }
+  void prefetch(const SampleId& soon, const SampleId& later) const override {
+    records_.prefetch(soon.index, later.index);
+  }
 
   void infer(SampleContext& ctx) const override {
     const int64_t index = ctx.id().index;
