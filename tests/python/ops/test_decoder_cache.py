@@ -57,7 +57,7 @@ def one_epoch(pipe, count, batch_size=4):
     rows = []
     for _ in range(-(-count // batch_size)):
         images, labels = pipe.run()
-        rows += [(int(np.array(labels[i])[0]), np.array(images[i])) for i in range(len(images))]
+        rows += [(int(np.array(labels[i])[0]), np.array(images.as_cpu()[i])) for i in range(len(images))]
     return rows
 
 
@@ -76,10 +76,11 @@ def photos(tmp_path):
     return files, write_files(tmp_path, files)
 
 
-def test_later_epochs_take_every_image_from_the_cache(photos):
+@pytest.mark.parametrize("device", ["cpu", "mixed"])
+def test_later_epochs_take_every_image_from_the_cache(photos, device):
     files, paths = photos
     # One worker: two might decode the same file at once, at the end of one epoch and the beginning of the next.
-    pipe = make(paths, cached(), 3, num_threads=1, reader={"random_shuffle": True})
+    pipe = make(paths, cached(device=device), 3, num_threads=1, reader={"random_shuffle": True})
     for _ in range(3):
         rows = one_epoch(pipe, len(files), 3)
         assert sorted(number for number, _ in rows) == list(range(len(files)))
@@ -141,6 +142,36 @@ def test_pixels_never_depend_on_the_cache(tmp_path, sizes, size, kind, threshold
             np.testing.assert_array_equal(image, wanted[number])
     if size:
         assert counters(pipe)["cache_bytes"] <= size * MB
+
+
+def test_cached_images_serve_every_kind_of_user(photos):
+    """Shapes that depend on pixels, views, functions of the program, branches, and what leaves the pipeline."""
+    files, paths = photos
+
+    @pipeline_def(batch_size=3, num_threads=2, device_id=None, seed=3, enable_conditionals=True)
+    def pipe():
+        data, labels = fn.readers.file(files=paths, labels=list(range(len(paths))), random_shuffle=True)
+        image = fn.decoders.image(data, cache_size=8)
+        darkest_row = fn.reductions.min(fn.reductions.max(image, axes=[1, 2]))
+        height = fn.cast(fn.cast(darkest_row, dtype=types.INT32) // 8 + 1, dtype=types.FLOAT)
+        top = fn.crop(image, crop_h=height, crop_w=30, crop_pos_y=0, crop_pos_x=0)
+        inverted = fn.python_function(image, function=lambda x: 255 - x)
+        turned = image
+        if fn.squeeze(labels, axes=0) > 4:
+            turned = fn.flip(image)
+        return image, top, fn.reshape(image, shape=[-1]), inverted, turned, labels
+
+    p = pipe()
+    for _ in range(9):
+        *outputs, labels = [[np.array(sample) for sample in out] for out in p.run()]
+        for image, top, flat, inverted, turned, number in zip(*outputs, labels, strict=True):
+            wanted = decoded(files[int(number[0])])
+            np.testing.assert_array_equal(image, wanted)
+            np.testing.assert_array_equal(top, wanted[: wanted.max(axis=(1, 2)).min() // 8 + 1, :30])
+            np.testing.assert_array_equal(flat, wanted.ravel())
+            np.testing.assert_array_equal(inverted, 255 - wanted)
+            np.testing.assert_array_equal(turned, wanted[:, ::-1] if number > 4 else wanted)
+    assert counters(p)["cache_hits"] >= 2 * len(files)
 
 
 def test_a_file_that_changes_in_place_is_decoded_anew(tmp_path):
