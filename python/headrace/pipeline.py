@@ -431,7 +431,7 @@ class Pipeline(PipelineSettings):
             file.write(self._make_graph().to_dot())
 
     def statistics(self) -> dict[str, Any]:
-        """Per node samples, seconds and bytes; queue depths; memory; which stage bounds the throughput."""
+        """Per node samples, seconds, bytes, what it counts itself; queue depths; memory; what bounds the throughput."""
         self.build()
         assert self._group is not None
         executor = self._group.executor
