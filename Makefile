@@ -73,4 +73,4 @@ fuzz: bootstrap ## each fuzz target for SECONDS=20 seconds
 	tools/fuzz $(FUZZ_SECONDS)
 
 clean: ## removes what make built (not .venv)
-	rm -rf build dist python/headrace/_core*.so
+	rm -rf build dist python/headrace/_core*.so python/headrace/include

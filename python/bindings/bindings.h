@@ -20,9 +20,11 @@ void bind_batch(nb::module_& m);
 void bind_executor(nb::module_& m);
 void bind_records(nb::module_& m);
 void bind_callbacks(nb::module_& m);
+void bind_plugins(nb::module_& m);
 
-// All operators of this build. Never destroyed, since batches may outlive the interpreter.
-const Registry& registry();
+// All operators: those of this build, and those of loaded libraries. Never destroyed, since batches may outlive the
+// interpreter.
+Registry& registry();
 
 // What Python holds of a batch, and of one of its samples.
 struct PyBatch {

@@ -11,8 +11,8 @@
 
 namespace headrace::python {
 
-const Registry& registry() {
-  static const Registry* const all = [] {
+Registry& registry() {
+  static Registry* const all = [] {
     auto* made = new Registry;
     register_all_ops(*made);
     return made;
@@ -49,7 +49,7 @@ nb::dict build_info() {
   info["simd"] = simd;
   info["image_formats"] = image_formats();
   info["cuda"] = false;
-  info["operators"] = registry().entries().size();
+  info["operators"] = registry().schemas().size();
   return info;
 }
 
@@ -80,5 +80,6 @@ NB_MODULE(_core, m) {
   bind_executor(m);
   bind_records(m);
   bind_callbacks(m);
+  bind_plugins(m);
   m.def("build_info", &build_info, "How this module was built: version, compiler, back ends.");
 }

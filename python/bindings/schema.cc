@@ -85,7 +85,7 @@ void bind_schema(nb::module_& m) {
       "schemas",
       [] {
         nb::list list;
-        for (const auto& entry : registry().entries()) list.append(nb::cast(&entry.schema, nb::rv_policy::reference));
+        for (const Schema* schema : registry().schemas()) list.append(nb::cast(schema, nb::rv_policy::reference));
         return list;
       },
       nb::sig("def schemas() -> list[Schema]"), "The schemas of all operators.");

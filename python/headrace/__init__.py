@@ -15,6 +15,7 @@ from headrace.data_node import DataNode, newaxis
 from headrace.group import PipelineGroup
 from headrace.pipeline import Pipeline
 from headrace.pipeline_function import pipeline_def
+from headrace.plugin_manager import load_plugin
 from headrace.tensors import Tensor, TensorCPU, TensorList, TensorListCPU
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "__version__",
     "fn",
     "info",
+    "load_plugin",
     "math",
     "newaxis",
     "ops",

@@ -334,5 +334,10 @@ def set_callbacks(run: object, dispatch: object) -> None:
     dispatch(number, inputs of each pipeline) -> for each pipeline an object that its run() gets.
     """
 
+def load_plugin(path: str, global_symbols: bool, reserved: Sequence[str]) -> list[str]:
+    """
+    Loads a library with operators and returns their names; none of those if it is loaded already.
+    """
+
 def build_info() -> dict:
     """How this module was built: version, compiler, back ends."""

@@ -45,6 +45,29 @@ def _children(path: str) -> list[str]:
     return sorted({name.partition(".")[0] for name in below})
 
 
+# Every module below fn and ops: (face, path) -> the module, and how its members are made.
+_installed: dict[tuple[str, str], tuple[python_types.ModuleType, Callable[[str], Any], dict[str, Any]]] = {}
+
+
+def reserved_names() -> list[str]:
+    """Paths below ``fn`` that are no operators but have a meaning: modules, and what the modules themselves import."""
+    names = []
+    for (face, path), (module, _, _) in _installed.items():
+        if face == "fn":
+            names += [f"{path}.{name}".lstrip(".") for name in vars(module) if not name.startswith("_")]
+    return sorted(set(names) - set(all_schemas()))
+
+
+def add_new_modules() -> None:
+    """Makes the modules of operators that a library has added."""
+    for path in sorted(submodules()):
+        parent, _, stem = path.rpartition(".")
+        for face in ("fn", "ops"):
+            if (face, path) not in _installed:
+                module, make, handwritten = _installed[face, parent]
+                setattr(module, stem, _submodule(module, face, path, make, handwritten))
+
+
 def install(
     module: python_types.ModuleType, face: str, path: str, make: Callable[[str], Any], handwritten: dict[str, Any]
 ) -> None:
@@ -76,6 +99,7 @@ def install(
         below = {p[len(prefix) :] for p in [*_paths(face), *handwritten, *submodules()] if p.startswith(prefix)}
         return sorted(name for name in below if "." not in name and name and not name.startswith("_"))
 
+    _installed[face, path] = (module, make, handwritten)
     for child in _children(path):
         setattr(module, child, _submodule(module, face, prefix + child, make, handwritten))
     module.__getattr__ = get  # type: ignore[method-assign]

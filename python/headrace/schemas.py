@@ -1,4 +1,4 @@
-"""Operators by name, read from the engine on first use."""
+"""Operators by name, read from the engine on first use, and again when a library added some."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from headrace import _core
 def all_schemas() -> dict[str, _core.Schema]:
     """Every operator's schema, by its path below ``fn``."""
     return {schema.name: schema for schema in _core.schemas()}
+
+
+def forget() -> None:
+    """Reads the operators anew on the next use: there are more now."""
+    all_schemas.cache_clear()
 
 
 def find_schema(name: str) -> _core.Schema:

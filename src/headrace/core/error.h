@@ -40,6 +40,10 @@ class Error : public std::exception {
 
 [[noreturn]] void throw_error(ErrorKind kind, fmt::string_view format, fmt::format_args args);
 
+// The exception that is being handled, whatever its type: for `catch (...)` around code of operators, which may be
+// built outside of headrace. An unwinding of the thread is not an error and goes on.
+Error current_error();
+
 // Throws an Error of the given kind with a formatted message.
 template <typename... Args> [[noreturn]] void fail(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
   throw_error(kind, format, fmt::make_format_args(args...));

@@ -113,10 +113,9 @@ void Plan::make_node(const Registry& registry, int number, int batch_size, bool 
     } else if (dynamic_cast<BatchOperator*>(plan.op.get())) {
       plan.kind = NodeKind::kBatch;
     }
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = current_error();
     throw Error(error.kind(), node_error_message(node, error.message()));
-  } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::kMemory, node_error_message(node, "the system has no memory left"));
   }
 }
 

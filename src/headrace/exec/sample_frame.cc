@@ -98,12 +98,8 @@ template <typename Action> void SampleFrame::guarded(Step& step, const SampleTas
   const int64_t begin = timed_ ? now_ns() : 0;
   try {
     action();
-  } catch (const Error& error) {
-    throw NodeFailure{step.number, error, source_of(step, task)};
-  } catch (const std::bad_alloc&) {
-    throw NodeFailure{step.number, Error(ErrorKind::kMemory, "the system has no memory left"), source_of(step, task)};
-  } catch (const std::exception& error) {
-    throw NodeFailure{step.number, Error(ErrorKind::kRuntime, error.what()), source_of(step, task)};
+  } catch (...) {
+    throw NodeFailure{step.number, current_error(), source_of(step, task)};
   }
   if (timed_) NodeCounters::add(counters_[&step - steps_.data()].timed_ns, now_ns() - begin);
 }

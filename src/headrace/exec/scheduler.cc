@@ -312,10 +312,9 @@ void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
   if (!run.failed) {
     try {
       run_batch_operator(work, node, ctx);
-    } catch (const Error& error) {
+    } catch (...) {
+      const Error error = current_error();
       fail_run(run, 0, Error(error.kind(), node_error_message(*node.node, error.message())));
-    } catch (const std::exception& error) {
-      fail_run(run, 0, Error(ErrorKind::kRuntime, node_error_message(*node.node, error.what())));
     }
   }
   for (int i = 0; i < node.num_outputs(); ++i) {
@@ -393,16 +392,13 @@ void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
   PlanRun& first = *works[0]->run;
   const PlanNode& node = first.plan->nodes()[segment_of(*works[0]).nodes[0]];
   const auto begin = Clock::now();
-  const auto fail_all = [&](ErrorKind kind, const std::string& message) {
-    for (SegmentWork* work : works) fail_run(*work->run, 0, Error(kind, node_error_message(*node.node, message)));
-  };
   try {
     node.batch_op().dispatch(contexts);
     for (size_t i = 0; i < works.size(); ++i) works[i]->dispatched = std::move(contexts[i].dispatched);
-  } catch (const Error& error) {
-    fail_all(error.kind(), error.message());
-  } catch (const std::exception& error) {
-    fail_all(ErrorKind::kRuntime, error.what());
+  } catch (...) {
+    const Error error = current_error();
+    const Error failure(error.kind(), node_error_message(*node.node, error.message()));
+    for (SegmentWork* work : works) fail_run(*work->run, 0, failure);
   }
   if (trace_.on()) trace_.record("caller", node.node->name, begin, first.iteration->number);
 }

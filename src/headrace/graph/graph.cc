@@ -53,23 +53,22 @@ void check_args(const Node& node, const Schema& schema) {
 }  // namespace
 
 int Graph::add(const Registry& registry, Node node) {
-  const Schema* schema = registry.find(node.op);
-  if (!schema) fail(ErrorKind::kUnsupported, "headrace has no operator {}", node.op);
+  const Schema& schema = registry.get(node.op);
   if (node.display_name.empty()) node.display_name = "headrace.fn." + node.op;
-  check_inputs(node, *schema);
+  check_inputs(node, schema);
   for (auto& [name, edge] : node.tensor_args) {
-    const ArgSpec* spec = schema->find_arg(name);
+    const ArgSpec* spec = schema.find_arg(name);
     if (spec && !spec->renamed_to.empty()) name = spec->renamed_to;
   }
-  normalize_args(node, *schema);
-  check_args(node, *schema);
-  const auto& devices = schema->devices();
+  normalize_args(node, schema);
+  check_args(node, schema);
+  const auto& devices = schema.devices();
   if (std::find(devices.begin(), devices.end(), node.device) == devices.end()) {
     std::string all;
     for (const auto& device : devices) all += (all.empty() ? "" : ", ") + device;
     fail(ErrorKind::kRuntime, "Operator `{}` has no device \"{}\"; it has: {}", node.display_name, node.device, all);
   }
-  node.num_outputs = schema->num_outputs(node.args);
+  node.num_outputs = schema.num_outputs(node.args);
   check(find(node.name) < 0, "Two operators of the pipeline have the name \"{}\"", node.name);
   nodes_.push_back(std::move(node));
   return static_cast<int>(nodes_.size()) - 1;

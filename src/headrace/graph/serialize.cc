@@ -82,10 +82,9 @@ Node node_from(const Registry& registry, const Json& json) {
   node.seed = json.at("seed");
   for (const Json& edge : json.at("inputs")) node.inputs.push_back(edge_from(edge));
   for (const auto& [name, edge] : json.at("tensor_args").items()) node.tensor_args.emplace_back(name, edge_from(edge));
-  const Schema* schema = registry.find(node.op);
-  if (!schema) fail(ErrorKind::kUnsupported, "headrace has no operator {}", node.op);
+  const Schema& schema = registry.get(node.op);
   for (const auto& [name, value] : json.at("args").items()) {
-    const ArgSpec* spec = schema->find_arg(name);
+    const ArgSpec* spec = schema.find_arg(name);
     if (!spec) fail(ErrorKind::kKey, "Argument \"{}\" is not defined for operator \"{}\".", name, node.op);
     node.args[name] = from_json_value(value, spec->type);
   }

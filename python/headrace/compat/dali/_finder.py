@@ -28,6 +28,7 @@ _MODULES = {
     "nvidia.dali.plugin.jax.iterator": "headrace.plugin.jax.iterator",
     "nvidia.dali.plugin.pytorch": "headrace.plugin.pytorch",
     "nvidia.dali.plugin_manager": "headrace.plugin_manager",
+    "nvidia.dali.sysconfig": "headrace.sysconfig",
     "nvidia.dali.tensors": "headrace.tensors",
     "nvidia.dali.types": "headrace.types",
 }
