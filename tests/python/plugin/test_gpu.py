@@ -73,15 +73,16 @@ def test_a_late_reader_sees_its_own_batch(depth):
     np.testing.assert_array_equal(np.asarray(results), np.arange(count, dtype=np.float32)[:, None].repeat(2, 1))
 
 
-def test_control_buffers_that_are_used_again_would_be_noticed(monkeypatch):
-    """The same over one host buffer for all groups, which the reading thread fills while JAX uploads it."""
-    shared = np.empty((64 << 20) + 64, np.uint8)
+def test_control_a_buffer_that_is_written_too_early_would_be_noticed(monkeypatch):
+    """As if the next group were packed into a buffer that isn't uploaded yet."""
+    upload = read_ahead._Chunk.upload
 
-    def recycled(group, chunk):
-        chunk.buffers.append(shared[-shared.ctypes.data % 64 :][: chunk.packing.nbytes])
-        return [chunk.packing.views(buffer) for buffer in chunk.buffers]
+    def late(chunk):
+        for buffer in chunk.buffers:
+            buffer[: chunk.packing.nbytes // 2] = 0
+        upload(chunk)
 
-    monkeypatch.setattr(read_ahead, "_make_buffers", recycled)
+    monkeypatch.setattr(read_ahead._Chunk, "upload", late)
     extremes = jax.jit(lambda x: jax.numpy.stack([x.min(), x.max()]))
     results = [extremes(batch["x"]) for batch in constant_iterator(200, (64, 4096))]
     expected = np.arange(200, dtype=np.float32)[:, None].repeat(2, 1)
