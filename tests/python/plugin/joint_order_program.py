@@ -4,6 +4,7 @@ Arguments: process id, devices of each process, port, steps, order. `order` is "
 process whose graph has the two functions the other way round.
 """
 
+import functools
 import os
 import random
 import sys
@@ -47,7 +48,7 @@ def centred(x):
 
 
 @jax_function(sharding=sharding)
-@jax.jit
+@functools.partial(jax.jit, out_shardings=sharding)  # else JAX 0.6 leaves the rows where they are
 def mirrored(x):
     return jnp.flip(x, 0) * 2
 
