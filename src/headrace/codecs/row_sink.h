@@ -44,6 +44,9 @@ class RowSink {
 
   // Where row y may be decoded in place: region().width pixels, no put() needed after. Null if it has to be converted.
   uint8_t* in_place(int y) const;
+  // Where all rows may be decoded in place at once, one behind the other from the first. Null if they have to be
+  // converted or lie otherwise in the output, from the bottom up for instance.
+  uint8_t* all_in_place() const { return row_step_ == stored_.width ? in_place(stored_.y) : nullptr; }
 
   // Row y of the image as stored; `row` points to the pixel in column region().x.
   void put(int y, const void* row);

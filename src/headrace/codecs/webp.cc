@@ -60,7 +60,7 @@ class WebpDecoder final : public FormatDecoder {
       decode_first_frame(bytes, header, alpha);
     } else {
       const bool whole = region.width == header.width && region.height == header.height;
-      if (uint8_t* out = whole ? sink.in_place(0) : nullptr) {
+      if (uint8_t* out = whole ? sink.all_in_place() : nullptr) {
         decode_into(bytes, header, alpha, out, stride);
         return;
       }
