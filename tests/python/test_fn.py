@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import operator
 import pathlib
 
 import numpy as np
@@ -54,6 +55,38 @@ def test_signature_and_docstring_follow_the_schema(name):
         assert (signature.parameters[spec.name].default is inspect.Parameter.empty) == spec.required
     for entry in schema.inputs:
         assert entry[0] in signature.parameters
+
+
+OLD_NAMES = {
+    "caffe2_reader": "readers.caffe2",
+    "caffe_reader": "readers.caffe",
+    "coin_flip": "random.coin_flip",
+    "experimental.decoders.image": "decoders.image",
+    "experimental.decoders.image_crop": "decoders.image_crop",
+    "experimental.decoders.image_random_crop": "decoders.image_random_crop",
+    "experimental.decoders.image_slice": "decoders.image_slice",
+    "experimental.peek_image_shape": "peek_image_shape",
+    "experimental.tensor_resize": "tensor_resize",
+    "fast_resize_crop_mirror": "resize_crop_mirror",
+    "file_reader": "readers.file",
+    "image_decoder": "decoders.image",
+    "image_decoder_crop": "decoders.image_crop",
+    "image_decoder_random_crop": "decoders.image_random_crop",
+    "image_decoder_slice": "decoders.image_slice",
+    "normal_distribution": "random.normal",
+    "uniform": "random.uniform",
+}
+
+
+@pytest.mark.parametrize("old", OLD_NAMES)
+def test_dalis_old_names_take_the_same_arguments(old):
+    """DALI's deprecated names of operators that exist here."""
+    schemas = all_schemas()
+    new = OLD_NAMES[old]
+    assert new in schemas[old].deprecation
+    assert list(inspect.signature(operator.attrgetter(old)(fn)).parameters) == list(
+        inspect.signature(operator.attrgetter(new)(fn)).parameters
+    )
 
 
 def test_submodules_can_be_imported():

@@ -314,6 +314,42 @@ class FastResizeCropMirror:
     ) -> None: ...
     def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
 
+class FileReader:
+    """Reads files with labels."""
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        name: str | None = None,
+        case_sensitive_filter: bool | None = False,
+        dir_filters: Sequence[str] | str | None = None,
+        dont_use_mmap: bool | None = False,
+        file_filters: Sequence[str] | str | None = ['*.jpg', '*.jpeg', '*.png', '*.bmp', '*.tif', '*.tiff', '*.pnm', '*.ppm', '*.pgm', '*.pbm', '*.jp2', '*.webp', '*.flac', '*.ogg', '*.wav'],
+        file_list: str | None = None,
+        file_root: str | None = None,
+        files: Sequence[str] | str | None = None,
+        global_shuffle: bool | None = False,
+        initial_fill: int | None = 1024,
+        labels: Sequence[int] | int | None = None,
+        lazy_init: bool | None = None,
+        num_shards: int | None = 1,
+        pad_last_batch: bool | None = False,
+        prefetch_queue_depth: int | None = None,
+        random_shuffle: bool | None = False,
+        read_ahead: bool | None = None,
+        shard_id: int | None = 0,
+        shuffle_after_epoch: bool | None = False,
+        shuffle_after_epoch_seed: int | None = None,
+        skip_cached_images: bool | None = None,
+        stick_to_shard: bool | None = False,
+        tensor_init_bytes: int | None = None,
+        bytes_per_sample_hint: Sequence[int] | int | None = None,
+        preserve: bool | None = False,
+        seed: int | None = -1,
+    ) -> None: ...
+    def __call__(self, *inputs: Any, name: str | None = None, **arguments: Any) -> Any: ...
+
 class Flip:
     """Mirrors images and volumes."""
 

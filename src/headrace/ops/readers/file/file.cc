@@ -143,30 +143,32 @@ void register_readers_file(Registry& r) {
   const std::vector<std::string> extensions = {"*.jpg",  "*.jpeg", "*.png",  "*.bmp", "*.tif",
                                                "*.tiff", "*.pnm",  "*.ppm",  "*.pgm", "*.pbm",
                                                "*.jp2",  "*.webp", "*.flac", "*.ogg", "*.wav"};
-  r.add<FileReader>(
-      Schema("readers.file")
-          .doc("Reads files with labels. Outputs: the file's bytes, uint8 (n,), and the label, int32 (1,). What is "
-               "read: "
-               "`files`, or the lines of `file_list`, or the files in the folders of `file_root`, whose labels are the "
-               "numbers of the folders in sorted order.")
-          .reader()
-          .outputs(2)
-          .arg("file_root", ArgType::kString, {},
-               "Folder with one folder for each class; or what the names in `files` and `file_list` are relative to "
-               "(default for file_list: its own folder).")
-          .arg("file_list", ArgType::kString, {},
-               "File with a line `name label` for each sample. Names may hold blanks.")
-          .arg("files", ArgType::kStringList, {}, "Names of the files.")
-          .arg("labels", ArgType::kIntList, {}, "A label for each of `files`; default: the position in the list.")
-          .arg("file_filters", ArgType::kStringList, extensions, "Shell patterns of the files in `file_root` to read.")
-          .arg("dir_filters", ArgType::kStringList, {}, "Shell patterns of the folders in `file_root`; default: all.")
-          .arg("case_sensitive_filter", ArgType::kBool, false, "Whether patterns tell capitals from small letters.")
-          .arg("shuffle_after_epoch", ArgType::kBool, false,
-               "Permute the whole data set anew in each epoch, before it is cut into shards. Excludes random_shuffle "
-               "and "
-               "stick_to_shard.")
-          .arg("shuffle_after_epoch_seed", ArgType::kInt, {},
-               "Seed of these permutations; equal on all ranks. Default: a fixed one."));
+  for (const char* name : {"readers.file", "file_reader"}) {
+    Schema schema(name);
+    schema
+        .doc(
+            "Reads files with labels. Outputs: the file's bytes, uint8 (n,), and the label, int32 (1,). What is read: "
+            "`files`, or the lines of `file_list`, or the files in the folders of `file_root`, whose labels are the "
+            "numbers of the folders in sorted order.")
+        .reader()
+        .outputs(2)
+        .arg("file_root", ArgType::kString, {},
+             "Folder with one folder for each class; or what the names in `files` and `file_list` are relative to "
+             "(default for file_list: its own folder).")
+        .arg("file_list", ArgType::kString, {}, "File with a line `name label` for each sample. Names may hold blanks.")
+        .arg("files", ArgType::kStringList, {}, "Names of the files.")
+        .arg("labels", ArgType::kIntList, {}, "A label for each of `files`; default: the position in the list.")
+        .arg("file_filters", ArgType::kStringList, extensions, "Shell patterns of the files in `file_root` to read.")
+        .arg("dir_filters", ArgType::kStringList, {}, "Shell patterns of the folders in `file_root`; default: all.")
+        .arg("case_sensitive_filter", ArgType::kBool, false, "Whether patterns tell capitals from small letters.")
+        .arg("shuffle_after_epoch", ArgType::kBool, false,
+             "Permute the whole data set anew in each epoch, before it is cut into shards. Excludes random_shuffle "
+             "and stick_to_shard.")
+        .arg("shuffle_after_epoch_seed", ArgType::kInt, {},
+             "Seed of these permutations; equal on all ranks. Default: a fixed one.");
+    if (schema.name() != "readers.file") schema.deprecated("Use `readers.file`.");
+    r.add<FileReader>(std::move(schema));
+  }
 }
 
 }  // namespace headrace
