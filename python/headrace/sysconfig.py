@@ -33,8 +33,8 @@ def get_include_flags() -> list[str]:
 
 
 def get_compile_flags() -> list[str]:
-    """Flags to compile an operator with: the headers, the language level, arithmetic that is equal everywhere."""
-    return [*get_include_flags(), "-std=c++20", "-ffp-contract=off"]
+    """Flags to compile an operator with: headers, language level, optimisation, arithmetic that is equal everywhere."""
+    return [*get_include_flags(), "-std=c++20", "-O2", "-ffp-contract=off"]
 
 
 def get_lib_dir() -> str:

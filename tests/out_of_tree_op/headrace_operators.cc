@@ -1,6 +1,8 @@
 // Operators built outside of headrace: each kind that there is, and one that fails in every way.
 #include <headrace/op.h>
 
+#include <cstring>
+#include <optional>
 #include <stdexcept>
 
 namespace {
@@ -154,11 +156,42 @@ class Failing : public SampleOperator {
     if (where_ == "infer") fail_as(kind_);
     ctx.output(0).describe_as(ctx.input(0));
   }
-  void run(SampleContext&) const override { fail_as(kind_); }
+  void run(SampleContext& ctx) const override {
+    if (where_ == "run") fail_as(kind_);
+    std::memcpy(ctx.output(0).data, ctx.input(0).data, ctx.input(0).bytes());
+  }
+  void prefetch(const SampleId&, const SampleId&) const override {
+    if (where_ == "prefetch") fail_as(kind_);
+  }
 
  private:
   const std::string kind_;
   const std::string where_;
+};
+
+// Departs from its Schema, in the way that `how` says.
+class Careless : public SampleOperator {
+ public:
+  explicit Careless(const OpSpec& spec) : how_(spec.get_string("how")) {
+    if (how_ == "constant") (void)spec.get_int("unheard_of");
+    if (how_ == "value") undeclared_.emplace(spec, "unheard_of");
+    if (how_ == "integer") integer_.emplace(spec, "factor");
+    if (how_ == "integers") integers_.emplace(spec, "factors");
+  }
+  void infer(SampleContext& ctx) const override {
+    if (how_ == "input") (void)ctx.input(1);
+    if (how_ == "negative input") (void)ctx.input(-1);
+    if (how_ == "argument") (void)ctx.argument(0);
+    if (how_ == "output") (void)ctx.output(1);
+    if (how_ != "nothing") ctx.output(0).describe_as(ctx.input(0));
+  }
+  void run(SampleContext& ctx) const override { (void)ctx.input(2); }
+
+ private:
+  const std::string how_;
+  std::optional<Arg<float>> undeclared_;
+  std::optional<Arg<int32_t>> integer_;
+  std::optional<ArgList<int32_t>> integers_;
 };
 
 class FailingBatch : public BatchOperator {
@@ -193,6 +226,13 @@ HEADRACE_PLUGIN(registry) {
                             .input("data")
                             .required_arg("kind", ArgType::kString, "How it fails.")
                             .arg("where", ArgType::kString, "run", "Where it fails."));
+  registry.add<Careless>(
+      Schema("out_of_tree.careless")
+          .doc("Departs from this Schema.")
+          .input("data")
+          .required_arg("how", ArgType::kString, "In which way.")
+          .arg("factor", ArgType::kFloat, 0.5, "A number.", PerSample::kAllowed)
+          .arg("factors", ArgType::kFloatList, std::vector<double>{0.5}, "Numbers.", PerSample::kAllowed));
   registry.add<FailingBatch>(Schema("out_of_tree.failing_batch")
                                  .doc("Fails.")
                                  .input("data")

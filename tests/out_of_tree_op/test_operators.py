@@ -39,7 +39,7 @@ def run(function, *inputs, **options) -> list[np.ndarray]:
 
 
 def test_names_and_loading_again(tmp_path):
-    assert "out_of_tree.scale_add" in NAMES and "out_of_tree.images.invert" in NAMES and len(NAMES) == 7
+    assert "out_of_tree.scale_add" in NAMES and "out_of_tree.images.invert" in NAMES and len(NAMES) == 8
     assert headrace.load_plugin(LIBRARY) == []
     plugin_manager.load_library(LIBRARY, global_symbols=True)
     link = tmp_path / "link.so"
@@ -195,6 +195,36 @@ def test_what_an_operator_throws_becomes_an_exception(kind, where):
     operator = "failing_batch" if where == "batch" else "failing"
     assert f"headrace.fn.out_of_tree.{operator}`" in str(caught.value)
     assert "test_operators.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_a_hint_that_fails_costs_nothing(kind):
+    samples = [np.full(3, i, np.float32) for i in range(200)]  # hints are given in long batches
+    got = run(lambda x: fn.out_of_tree.failing(x, kind=kind, where="prefetch"), samples)
+    np.testing.assert_array_equal(got, samples)
+
+
+CARELESS = {
+    "constant": r"\[out_of_tree.careless\] unheard_of: .* Schema does not declare it",
+    "value": r"\[out_of_tree.careless\] unheard_of: .* Schema does not declare it",
+    "integer": r"\[out_of_tree.careless\] factor: .*Schema declares numbers with fractions.* integers",
+    "integers": r"\[out_of_tree.careless\] factors: .*Schema declares numbers with fractions.* integers",
+    "input": "asks for input 1, but it has 1",
+    "negative input": "asks for input -1, but it has 1",
+    "argument": "asks for tensor argument 0, but it has 0",
+    "output": "asks for output 1, but it has 1",
+    "nothing": r"\[out_of_tree.careless\]: infer\(\) has described no element type",
+    "run": "asks for input 2, but it has 1",
+}
+
+
+@pytest.mark.parametrize("how", CARELESS)
+def test_an_operator_that_departs_from_its_schema_is_named(how):
+    with pytest.raises(RuntimeError, match=CARELESS[how]) as caught:
+        run(lambda x: fn.out_of_tree.careless(x, how=how), [np.zeros(3, np.float32)])
+    assert "headrace.fn.out_of_tree.careless`" in str(caught.value)
+    assert "test_operators.py" in str(caught.value)
+    assert "bug" not in str(caught.value)
 
 
 def test_a_failed_sample_can_be_zeroed():

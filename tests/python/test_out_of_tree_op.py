@@ -225,7 +225,7 @@ def test_files_that_are_no_libraries_of_operators(libraries, tmp_path):
         (tmp_path / f"cut_{size}.so").write_bytes(whole[:size])
     cases = {
         tmp_path / "missing.so": "there is no such file",
-        tmp_path: "there is no such file",
+        tmp_path: "expected a shared library, got a folder",
         tmp_path / "text.so": "expected a shared library, got a file of another kind",
         tmp_path / "empty.so": "expected a shared library",
         **{tmp_path / f"cut_{size}.so": "the library is cut off" for size in sizes},

@@ -132,8 +132,12 @@ void SampleFrame::run(const SampleTask& task) {
 }
 
 void SampleFrame::prefetch(const SampleTask& soon, const SampleTask& later) const {
-  for (const Step& step : steps_) {
-    step.node->sample_op().prefetch(soon.id_for(*step.node), later.id_for(*step.node));
+  try {
+    for (const Step& step : steps_) {
+      step.node->sample_op().prefetch(soon.id_for(*step.node), later.id_for(*step.node));
+    }
+  } catch (...) {
+    (void)current_error();  // a hint that fails costs time and nothing else
   }
 }
 
@@ -187,8 +191,13 @@ void SampleFrame::infer(Step& step) {
   if (!step.ctx.worker_state_) step.ctx.worker_state_ = op.make_worker_state();
   choose_layouts(step);
   op.infer(step.ctx);
+  const Schema& schema = *step.node->spec.schema;
   for (Sample* output : step.ctx.outputs_) {
-    if (output->present()) checked_volume(output->shape, dtype_size(output->dtype), step.node->spec.schema->name());
+    if (output->present()) {
+      checked_volume(output->shape, dtype_size(output->dtype), schema.name());
+    } else {  // views alone may leave a sample out
+      check(schema.is_view(), "[{}]: infer() has described no element type for an output", schema.name());
+    }
     if (!output->source.names && step.ctx.num_inputs() > 0) {
       output->source = step.ctx.input(step.ctx.viewed_input_).source;
     }

@@ -407,12 +407,8 @@ void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
 template <typename Action> void Scheduler::guarded(PlanRun& run, Action action) {
   try {
     action();
-  } catch (const Error& error) {
-    fail_run(run, 0, error);
-  } catch (const std::bad_alloc&) {
-    fail_run(run, 0, Error(ErrorKind::kMemory, "the system has no memory left"));
-  } catch (const std::exception& error) {
-    fail_run(run, 0, Error(ErrorKind::kInternal, error.what()));
+  } catch (...) {
+    fail_run(run, 0, current_error());
   }
 }
 

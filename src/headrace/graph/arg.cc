@@ -35,10 +35,12 @@ template <typename T, typename Source> T narrowed(Source value, const OpSpec& sp
 }
 
 template <typename T> std::vector<T> constant_list(const OpSpec& spec, std::string_view name) {
-  const ArgSpec* arg = spec.schema->find_arg(name);
-  check_internal(arg, "{}: not in the schema", spec.about(name));
+  const ArgSpec& arg = spec.declared(name);
+  const bool has_fractions = arg.type == ArgType::kFloat || arg.type == ArgType::kFloatList;
+  check(!has_fractions || std::is_floating_point_v<T>,
+        "{}: the operator's Schema declares numbers with fractions, but its code reads integers", spec.about(name));
   const auto it = spec.constants.find(name);
-  const ArgValue& value = it != spec.constants.end() ? it->second : arg->default_value;
+  const ArgValue& value = it != spec.constants.end() ? it->second : arg.default_value;
   std::vector<T> list;
   std::visit(
       [&](const auto& v) {

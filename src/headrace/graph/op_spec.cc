@@ -23,10 +23,13 @@ int OpSpec::tensor_index(std::string_view arg) const {
 
 const ArgValue& OpSpec::value(std::string_view arg) const {
   const auto it = constants.find(arg);
-  if (it != constants.end()) return it->second;
+  return it != constants.end() ? it->second : declared(arg).default_value;
+}
+
+const ArgSpec& OpSpec::declared(std::string_view arg) const {
   const ArgSpec* spec = schema->find_arg(arg);
-  check_internal(spec, "{}: not in the schema", about(arg));
-  return spec->default_value;
+  check(spec, "{}: the operator's code reads this argument, but its Schema does not declare it", about(arg));
+  return *spec;
 }
 
 bool OpSpec::get_bool(std::string_view arg) const { return stored_as<bool>(*this, arg, value(arg)); }

@@ -44,6 +44,8 @@ class OpSpec {
   const std::vector<double>& get_floats(std::string_view arg) const;
   const std::vector<std::string>& get_strings(std::string_view arg) const;
 
+  // What the schema declares of the argument; an Error if it doesn't.
+  const ArgSpec& declared(std::string_view arg) const;
   // "[crop] crop_pos_x", the start of messages about an argument.
   std::string about(std::string_view arg) const;
 

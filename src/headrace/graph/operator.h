@@ -27,11 +27,11 @@ class WorkerState {
 class SampleContext {
  public:
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
-  const Sample& input(int i) const { return *inputs_[i]; }
+  const Sample& input(int i) const { return *at(inputs_, i, "input"); }
   // The value of the i-th entry of OpSpec::tensor_args. Use Arg and ArgList instead (graph/arg.h).
-  const Sample& argument(int i) const { return *arguments_[i]; }
+  const Sample& argument(int i) const { return *at(arguments_, i, "tensor argument"); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
-  Sample& output(int i) { return *outputs_[i]; }
+  Sample& output(int i) { return *at(outputs_, i, "output"); }
 
   // Who the sample is: the key of all randomness. A reader sees the record that it has to fetch.
   const SampleId& id() const { return id_; }
@@ -52,6 +52,13 @@ class SampleContext {
   void set_viewed_input(int i) { viewed_input_ = i; }
 
  private:
+  template <typename T> static T* at(const std::vector<T*>& samples, int i, const char* what) {
+    if (static_cast<size_t>(i) >= samples.size()) [[unlikely]]
+      refuse(what, i, samples.size());
+    return samples[static_cast<size_t>(i)];
+  }
+  [[noreturn]] static void refuse(const char* what, int i, size_t count);
+
   friend class SampleFrame;  // exec/sample_frame.h fills it in
   friend class OpTester;     // ops/op_tester.h too, for tests
   std::vector<const Sample*> inputs_;
@@ -92,7 +99,8 @@ class SampleOperator : public Operator {
   virtual std::unique_ptr<WorkerState> make_worker_state() const { return nullptr; }
 
   // Samples that this worker is likely to meet, `later` after `soon`; as in a context, a reader sees its records. Asks
-  // the processor for memory that infer() and run() will read, for `later` for what tells where that memory is.
+  // the processor for memory that infer() and run() will read, for `later` for what tells where that memory is. What it
+  // throws is ignored.
   virtual void prefetch(const SampleId& soon, const SampleId& later) const { (void)soon, (void)later; }
 };
 

@@ -55,7 +55,8 @@ std::optional<PluginStamp> find_stamp(const std::string& bytes) {
 
 std::string read_file(const std::string& path) {
   struct stat status {};
-  check(stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode), "load_plugin: {}: there is no such file", path);
+  check(stat(path.c_str(), &status) == 0, "load_plugin: {}: there is no such file", path);
+  check(S_ISREG(status.st_mode), "load_plugin: {}: expected a shared library, got a folder or a device", path);
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   check(file.is_open() && !file.bad(), "load_plugin: {}: the file cannot be read", path);
