@@ -58,6 +58,7 @@ class Pipeline(PipelineSettings):
         self._built = False
         self._api: PipelineAPIType | None = None
         self._api_check = True
+        self._tracing = False
         self._branch: Branch | None = None  # of a conditional, that nodes made now belong to
         self._shared: tuple[TensorListCPU, ...] | None = None
 
@@ -431,7 +432,14 @@ class Pipeline(PipelineSettings):
             file.write(self._make_graph().to_dot())
 
     def statistics(self) -> dict[str, Any]:
-        """Per node samples, seconds, bytes, what it counts itself; queue depths; memory; what bounds the throughput."""
+        """Per node samples, seconds and bytes; queue depths; memory; which stage bounds the throughput.
+
+        Keys: ``nodes`` (a list: ``name``, ``op``, ``samples``, ``seconds`` of the workers, extrapolated from one sample
+        in 64, ``bytes`` written, and ``counters`` that an operator has of its own, image decoders for instance),
+        ``iterations`` (``started``, ``delivered``, ``waiting``), ``seconds`` (``elapsed``, ``consumer_waited``,
+        ``workers_idle``, summed over workers), ``threads``, ``memory`` and ``pool`` (bytes), ``bottleneck`` (a
+        sentence).
+        """
         self.build()
         assert self._group is not None
         executor = self._group.executor
@@ -444,12 +452,17 @@ class Pipeline(PipelineSettings):
     def start_trace(self) -> None:
         """Begins to record a timeline for :meth:`trace`."""
         self.build()
+        self._tracing = True
         assert self._group is not None
         self._group.executor.set_tracing(True)
 
     def trace(self, path: str) -> None:
-        """Writes the timeline recorded since start_trace(), for https://ui.perfetto.dev or chrome://tracing."""
-        self.build()
+        """Writes the timeline recorded since start_trace(), for https://ui.perfetto.dev or chrome://tracing.
+
+        RuntimeError without start_trace().
+        """
+        if not self._tracing:
+            raise RuntimeError("trace: nothing was recorded; call start_trace() before the iterations to be shown")
         assert self._group is not None
         with open(path, "w") as file:
             file.write(self._group.executor.trace())

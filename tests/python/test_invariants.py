@@ -193,12 +193,13 @@ def test_sources_are_called_run_count_plus_depth_minus_one_times(depth, observed
     pipe = pipeline()
     pipe.build()
     if observed:
-        pipe.trace(str(tmp_path / "trace.json"))
+        pipe.start_trace()
     for run in range(1, 8):
         (output,) = pipe.run()
         assert output.as_array().tolist() == [[run - 1] * 3] * 2
         if observed:
             pipe.statistics()
+            pipe.trace(str(tmp_path / "trace.json"))
         assert [iteration for iteration, _ in calls] == list(range(run + depth - 1))
     assert {thread for _, thread in calls} == {threading.get_ident()}
 

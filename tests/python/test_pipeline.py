@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -303,6 +304,9 @@ def test_statistics_and_trace(tmp_path):
     pipe, _ = counting()
     with pipe:
         pass
+    with pytest.raises(RuntimeError, match=r"call start_trace\(\) before"):
+        pipe.trace(str(tmp_path / "t.json"))
+    assert not (tmp_path / "t.json").exists()
     pipe.start_trace()
     for _ in range(4):
         pipe.run()
@@ -310,6 +314,33 @@ def test_statistics_and_trace(tmp_path):
     assert pipe.executor_statistics() == {}
     pipe.trace(str(tmp_path / "t.json"))
     assert (tmp_path / "t.json").stat().st_size > 2
+
+
+def sleeping(seconds: float) -> Pipeline:
+    """A pipeline whose worker takes that long for a batch; sleeping leaves the processor to others."""
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None, exec_async=False, exec_pipelined=False)
+    def pipeline():
+        zeros = fn.zeros(shape=[1])
+        if seconds:
+            fn.python_function(zeros, function=lambda _: time.sleep(seconds), num_outputs=0)
+        return zeros + 1
+
+    return pipeline()
+
+
+def test_statistics_name_what_bounds_the_throughput():
+    slow = sleeping(0.02)
+    slow.build()
+    assert slow.statistics()["bottleneck"] == "nothing has run yet"
+    for _ in range(6):
+        slow.run()
+    assert "python_function" in slow.statistics()["bottleneck"]
+    quick = sleeping(0)
+    for _ in range(6):
+        quick.run()
+        time.sleep(0.02)
+    assert "the consumer bounds the throughput" in quick.statistics()["bottleneck"]
 
 
 def test_keyboard_interrupt_ends_a_wait():

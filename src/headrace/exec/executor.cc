@@ -301,10 +301,10 @@ bool Executor::wait(std::chrono::milliseconds timeout) {
   impl.check_usable();
   check(!impl.window.empty(), "no iteration was started");
   const auto begin = Clock::now();
-  if (impl.scheduler->wait(impl.window.front(), timeout)) return true;
+  const bool ready = impl.scheduler->wait(impl.window.front(), timeout);
   impl.add_waiting(begin);
-  impl.report_stall();
-  return false;
+  if (!ready) impl.report_stall();
+  return ready;
 }
 
 void Executor::Impl::report_stall() {

@@ -9,8 +9,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // One line: who is waited for. A consumer that waits a tenth of the time is waiting for the pipeline.
-std::string verdict(const Json& nodes, double elapsed, double waited) {
-  if (nodes.empty() || elapsed <= 0) return "nothing has run yet";
+std::string verdict(const Json& nodes, int64_t delivered, double elapsed, double waited) {
+  if (nodes.empty() || delivered == 0) return "nothing has run yet";
   if (waited < 0.1 * elapsed) return "the consumer bounds the throughput: batches wait for it";
   double total = 0;
   const Json* slowest = &nodes[0];
@@ -61,7 +61,7 @@ std::string statistics_json(const ReportInput& input) {
                     {"idle", input.pool.bytes_idle()},
                     {"system_allocations", input.pool.system_allocations()},
                     {"batches_held", input.pool.held_batches()}};
-  json["bottleneck"] = verdict(json["nodes"], elapsed, waited);
+  json["bottleneck"] = verdict(json["nodes"], input.delivered, elapsed, waited);
   return json.dump();
 }
 
