@@ -191,6 +191,12 @@ std::vector<PlanStart> read_checkpoint(std::string_view checkpoint, std::vector<
   const std::vector<Json> entries = parse(checkpoint);
   std::vector<PlanStart> starts;
   try {
+    for (const Json& entry : entries) {
+      check(entry.at("iterations") == entries[0].at("iterations"),
+            "checkpoint: those of one list must have been taken at the same step, got one after {} batches and one "
+            "after {}",
+            entries[0].at("iterations").dump(), entry.at("iterations").dump());
+    }
     for (size_t p = 0; p < graphs.size(); ++p) {
       graphs[p] = graphs[p].simplified(registry);
       const std::string hash = graphs[p].hash();

@@ -138,6 +138,13 @@ def carried_over(files, saved):
     DALIGenericIterator(pipe, ["label"], reader_name="reader", checkpoints=iterator.checkpoints())
 
 
+def two_moments(files, saved):
+    iterator = make(files, "fill")
+    for _ in range(2):
+        next(iterator)
+    make(files, "fill", [saved[0], iterator.checkpoints()[1]])
+
+
 def cut_bytes(files, saved):
     make(files, "fill", [text[:-20] for text in saved])
 
@@ -146,6 +153,7 @@ def cut_bytes(files, saved):
     "change, message",
     [
         (wrong_batch_size, "global_batch_size was 6, now it is 4"),
+        (two_moments, "taken at the same step, got one after 1 batches and one after 2"),
         (wrong_policy, "last_batch_policy was 'FILL', now it is 'DROP'"),
         (wrong_data, "num_samples was 11, now it is 12|another graph"),
         (wrong_shards, "global_batch_size was 6, now it is 9"),
