@@ -70,7 +70,7 @@ def pop_pipeline() -> None:
     _stack.pipelines.pop()
 
 
-def _user_frames() -> list[traceback.FrameSummary]:
+def user_frames() -> list[traceback.FrameSummary]:
     """The frames between the caller's code and headrace's, outermost first.
 
     Operands of `and` and `or` are called by the conditionals' runtime, whose frames don't count.
@@ -126,7 +126,7 @@ class OperatorInstance:
         self.preserve = bool(args.get("preserve", False)) or schema.has_side_effects
         self.display_name = display_name or _display_name(schema)
         self.created = next(_creation)
-        self.frames = _user_frames()
+        self.frames = user_frames()
         self.source: Any = None  # of external_source: who makes its batches
         seed = args.pop("seed", None) if schema.is_random else None
         self.seed: int | None = None if seed is None or seed == -1 else seed & (2**64 - 1)

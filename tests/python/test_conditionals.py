@@ -4,6 +4,7 @@
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import traceback
@@ -268,6 +269,14 @@ def lacks_return():
         return x
 
 
+def matches_a_node():
+    x = numbers()
+    match x:
+        case 1:
+            x = x + 1
+    return x
+
+
 def entry_of_one():
     x = numbers()
     d = {}
@@ -292,6 +301,7 @@ def entry_diverges():
         (leak_into_node, RuntimeError, ["in a branch"]),
         (gpu_condition, ValueError, ["must be on the CPU"]),
         (lacks_return, RuntimeError, ["`else` branch must also have a return"]),
+        (matches_a_node, TypeError, ["`match` on the DataNode", "`if` and `elif`"]),
         (entry_of_one, RuntimeError, ["d['key']"]),
         (entry_diverges, ValueError, ["d['key']", "None"]),
     ],
@@ -325,6 +335,34 @@ def test_errors_at_run_name_the_users_line():
 
     with pytest.raises(RuntimeError, match=r'test_conditionals.py", line \d+, in function\n.*if x > 1'):
         build(function).run()
+
+
+def test_errors_of_a_condition_name_the_line_of_the_if():
+    def no_scalar():
+        x = fn.external_source(lambda: [np.ones(3, np.int32)] * len(NUMBERS))
+        y = fn.zeros(shape=[2])
+        if x:
+            z = y + 1
+        else:
+            z = y - 1
+        return z
+
+    def elif_is_no_scalar():
+        x = fn.external_source(lambda: [np.ones(3, np.int32)] * len(NUMBERS))
+        y = numbers()
+        if y > 1000:
+            z = y + 1
+        elif x:
+            z = y - 1
+        else:
+            z = y
+        return z
+
+    for function, line in ((no_scalar, "if x:"), (elif_is_no_scalar, "elif x:")):
+        with pytest.raises(RuntimeError) as caught:
+            build(function).run()
+        shown = re.findall(r'test_conditionals.py", line \d+, in \w+\n\s*(.*)', str(caught.value))
+        assert shown == [line], caught.value
 
 
 # -- which functions ------------------------------------------------------------------------------------------------

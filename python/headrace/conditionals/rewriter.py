@@ -192,6 +192,11 @@ class Rewriter(ast.NodeTransformer):
         node.value = self.visit(node.value) if node.value else None
         return node
 
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        self.generic_visit(node)
+        node.subject = self._located(_call("subject", node.subject), node.subject)  # type: ignore[assignment]
+        return node
+
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
         node.guard = self.visit(node.guard) if node.guard else None
         node.body = self._block(node.body)

@@ -177,6 +177,16 @@ def _pipeline() -> Any:
     return pipeline
 
 
+def subject(value: Any) -> Any:
+    """What `match` looks at; TypeError for a node."""
+    if isinstance(value, DataNode):
+        raise TypeError(
+            f"`match` on the DataNode '{value.name}', whose values are not known when the pipeline is defined; use "
+            "`if` and `elif` with comparisons, which work for each sample. `match` works on Python values"
+        )
+    return value
+
+
 def not_(value: Any) -> Any:
     """`not value`."""
     return operator_call.call_by_name("_conditional.not_", (value,), {}) if isinstance(value, DataNode) else not value

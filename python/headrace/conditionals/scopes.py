@@ -12,13 +12,6 @@ if TYPE_CHECKING:
     from headrace.pipeline import Pipeline
 
 
-def _make(op: str, branch: Branch | None, inputs: list[DataNode], tensor_args: dict[str, DataNode], **args: Any) -> Any:
-    """A node whose inputs have their rows already."""
-    device = "gpu" if any(node.device == "gpu" for node in inputs) else "cpu"
-    instance = operator_call.OperatorInstance(find_schema(op), device, inputs, args, tensor_args, branch=branch)
-    return instance.result()
-
-
 class Condition:
     """What decides a branch: a node of scalars, with its two branches.
 
@@ -34,13 +27,22 @@ class Condition:
         self.pipeline = pipeline
         self.branches = (Branch(self, 0), Branch(self, 1))
         self._splits: dict[tuple[int, int], list[DataNode]] = {}
+        self._frames = operator_call.user_frames()
+
+    def _make(self, op: str, inputs: list[DataNode], **args: Any) -> Any:
+        """A node of the scope around, whose inputs have their rows already. Errors name the condition's line."""
+        device = "gpu" if any(node.device == "gpu" for node in inputs) else "cpu"
+        instance = operator_call.OperatorInstance(
+            find_schema(op), device, inputs, args, {"predicate": self.predicate}, branch=self.outer
+        )
+        instance.frames = self._frames
+        return instance.result()
 
     def split(self, node: DataNode) -> list[DataNode]:
         """The node's samples for either branch; made once for each node."""
         key = (node.source.created, node.index)
         if key not in self._splits:
-            predicate = {"predicate": self.predicate}
-            outputs = _make("_conditional.split", self.outer, [node], predicate, _if_stmt=True)
+            outputs = self._make("_conditional.split", [node], _if_stmt=True)
             for output, branch in zip(outputs, self.branches, strict=True):
                 output.branch = branch
             self._splits[key] = outputs
@@ -53,8 +55,7 @@ class Condition:
                 true_value = true_value.gpu()
             with self.branches[1]:
                 false_value = false_value.gpu()
-        inputs = [true_value, false_value]
-        return _make("_conditional.merge", self.outer, inputs, {"predicate": self.predicate})
+        return self._make("_conditional.merge", [true_value, false_value])
 
 
 class Branch:
