@@ -50,6 +50,22 @@ def test_a_batch_size_that_devices_do_not_divide_is_refused(numbered_files, batc
     assert len(labels_of(good, 1)) == 2 * len(jax.devices())
 
 
+@pytest.mark.parametrize(
+    ("devices", "error", "message"),
+    [
+        ([], ValueError, "devices: expected at least one"),
+        ([0, 1], TypeError, r"devices: .*jax.devices\(\).*got 0"),
+        (["cpu:0"], TypeError, r"devices: .*jax.devices\(\).*got 'cpu:0'"),
+    ],
+)
+def test_devices_are_devices_of_jax(devices, error, message):
+    with pytest.raises(error, match=message):
+
+        @data_iterator(output_map=["data", "labels"], reader_name="reader", devices=devices)
+        def iterator(num_shards, shard_id):
+            raise AssertionError("never called")
+
+
 def test_an_unknown_reader_is_named(numbered_files):
     with pytest.raises((RuntimeError, ValueError, KeyError), match="nowhere"):
         DALIGenericIterator([numbers(numbered_files)], ["data", "labels"], reader_name="nowhere")

@@ -171,9 +171,6 @@ def peekable_data_iterator(
         "mask_name": mask_name,
     }
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., DALIGenericPeekableIterator]:
-        return make_iterator_factory(
-            DALIGenericPeekableIterator, function, output_map, sharding, devices, on_error, arguments
-        )
-
-    return decorate if pipeline_fn is None else decorate(pipeline_fn)
+    return make_iterator_factory(
+        DALIGenericPeekableIterator, pipeline_fn, output_map, sharding, devices, on_error, arguments
+    )

@@ -244,7 +244,14 @@ def _check_layout(sharding: Any, devices: Any, pmap_compatible: bool | None) -> 
         raise ValueError("Only one of `sharding` and `devices` arguments can be provided.")
     if sharding is not None and pmap_compatible:
         raise ValueError("pmap_compatible: pmap takes no global arrays; give `devices` instead of `sharding`")
-    if devices is not None and len(set(devices)) != len(list(devices)):
+    if devices is None:
+        return
+    if not len(devices):
+        raise ValueError("devices: expected at least one")
+    for device in devices:
+        if not isinstance(device, jax.Device):
+            raise TypeError(f"devices: expected devices as jax.devices() gives them, got {device!r}")
+    if len(set(devices)) != len(devices):
         raise ValueError(f"devices: each may be named once, got {list(devices)}")
 
 
@@ -300,14 +307,18 @@ def _rows_over(devices: Sequence[jax.Device]) -> Sharding:
 
 def make_iterator_factory(
     iterator_type: type[AnyIterator],
-    pipeline_fn: Callable[..., Any],
+    pipeline_fn: Callable[..., Any] | None,
     output_map: Sequence[str],
     sharding: Shardings | None,
     devices: Sequence[jax.Device] | None,
     on_error: str | None,
     iterator_arguments: dict[str, Any],
-) -> Callable[..., AnyIterator]:
-    """What data_iterator and peekable_data_iterator return."""
+) -> Callable[..., Any]:
+    """What data_iterator and peekable_data_iterator return; without a function, what makes that of one."""
+    if pipeline_fn is None:
+        return lambda function: make_iterator_factory(
+            iterator_type, function, output_map, sharding, devices, on_error, iterator_arguments
+        )
     if not output_map:
         raise ValueError("output_map: expected the names of the function's outputs")
     _check_layout(sharding, devices, iterator_arguments["pmap_compatible"])
@@ -461,7 +472,4 @@ def data_iterator(
         "mask_name": mask_name,
     }
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., DALIGenericIterator]:
-        return make_iterator_factory(DALIGenericIterator, function, output_map, sharding, devices, on_error, arguments)
-
-    return decorate if pipeline_fn is None else decorate(pipeline_fn)
+    return make_iterator_factory(DALIGenericIterator, pipeline_fn, output_map, sharding, devices, on_error, arguments)
