@@ -60,6 +60,8 @@ def test_convert_folder_and_inspect(tmp_path: Path, capsys):
         (source / name / "notes.txt").write_text("no picture")
     target = tmp_path / "lmdb"
     assert cli.main(["convert", "folder", str(source), str(target)]) == 0
+    out = capsys.readouterr().out
+    assert "label 0: cat\nlabel 1: dog\n" in out
     assert len(records_of(target)) == 6
     sheet = tmp_path / "sheet.png"
     assert cli.main(["inspect", str(target), "--sheet", str(sheet)]) == 0
@@ -118,6 +120,16 @@ def test_inspect_counts_broken_records(tmp_path: Path, capsys):
 def test_missing_databases_are_one_line(tmp_path: Path, capsys, command: str):
     assert cli.main([command, str(tmp_path / "nothing")]) == 1
     assert str(tmp_path / "nothing") in capsys.readouterr().err
+
+
+def test_inspecting_a_folder_of_databases_names_them(tmp_path: Path, capsys):
+    for part in ("training", "testing"):
+        writer = _core.LmdbWriter(str(tmp_path / part))
+        writer.append(b"0", _core.caffe2_record(b"image", 4))
+        writer.commit()
+    assert cli.main(["inspect", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert "no database" in error and f"{tmp_path / 'testing'} and {tmp_path / 'training'}" in error
 
 
 def test_it_runs_without_an_installed_entry_point():

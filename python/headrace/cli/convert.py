@@ -61,11 +61,17 @@ def mnist_records(folder: Path, part: str, image_format: str, limit: int | None)
     return len(images), records()
 
 
-def folder_records(folder: Path, limit: int | None) -> tuple[int, Iterator[Record]]:
-    """The same for a folder of class folders: files as they are; labels are the class folders' places in the order."""
+def class_folders(folder: Path) -> list[Path]:
+    """The folders of the classes, in the order of their labels; ValueError if there is none."""
     classes = sorted(entry for entry in folder.iterdir() if entry.is_dir())
     if not classes:
         raise ValueError(f"{folder}: expected a folder for each class in it")
+    return classes
+
+
+def folder_records(folder: Path, limit: int | None) -> tuple[int, Iterator[Record]]:
+    """The same for a folder of class folders: files as they are; labels are the class folders' places in the order."""
+    classes = class_folders(folder)
     files = [
         (file, label)
         for label, class_folder in enumerate(classes)
@@ -107,6 +113,8 @@ def run(options: argparse.Namespace) -> int:
             write_caffe2_lmdb(Path(options.output) / part, total, records)
             print(f"{Path(options.output) / part}: {total} records")
         return 0
+    for label, class_folder in enumerate(class_folders(source)):
+        print(f"label {label}: {class_folder.name}")
     total, records = folder_records(source, options.limit)
     write_caffe2_lmdb(Path(options.output), total, records)
     print(f"{options.output}: {total} records")

@@ -24,6 +24,10 @@ def contact_sheet(images: list[bytes], path: Path, columns: int = 8, cell: int =
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command."""
+    inside = sorted(data.parent for data in Path(options.lmdb).glob("*/data.mdb"))
+    if inside and not (Path(options.lmdb) / "data.mdb").exists():
+        names = " and ".join(str(folder) for folder in inside)
+        raise FileNotFoundError(f"{options.lmdb} is no database, but has some in it: {names}")
     table = _core.LmdbTable(options.lmdb)
     labels: Counter[float] = Counter()
     sizes, broken = 0, 0
