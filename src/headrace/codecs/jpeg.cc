@@ -127,12 +127,14 @@ class TurboDecoder final : public FormatDecoder {
     source_.ran_out = false;
     const struct Reset {
       jpeg_decompress_struct* cinfo;
-      ~Reset() { jpeg_abort_decompress(cinfo); }
+      ~Reset() {
+        jpeg_abort_decompress(cinfo);
+        JpegMemory::forget_tables(*cinfo);
+      }
     } reset{&cinfo_};
     if (run(header, options, sink)) return;
-    if (error_.code == JERR_SOF_UNSUPPORTED && is_lossless_jpeg(bytes)) {
-      return decode_lossless_jpeg(bytes, header, sink, lossless_planes_);
-    }
+    // libjpeg-turbo 2 has no lossless JPEG; version 3 has it for 8 bits, but not for a region.
+    if (is_lossless_jpeg(bytes)) return decode_lossless_jpeg(bytes, header, sink, lossless_planes_);
     if (is_unsupported(error_.code)) fail(ErrorKind::kUnsupported, "JPEG: {}", error_.message);
     fail(ErrorKind::kRuntime, "JPEG: {}", error_.message);
   }

@@ -32,7 +32,6 @@ struct JpegMemory::Pool {
 
   static Pool& of(j_common_ptr cinfo) { return *static_cast<Pool*>(cinfo->client_data); }
   static void* alloc(j_common_ptr cinfo, int pool, size_t bytes);
-  static void* alloc_large(j_common_ptr cinfo, int pool, size_t bytes);
   static JSAMPARRAY alloc_rows(j_common_ptr cinfo, int pool, JDIMENSION samples, JDIMENSION rows);
   static void free_pool(j_common_ptr cinfo, int pool);
 
@@ -52,26 +51,24 @@ void JpegMemory::install(jpeg_common_struct* cinfo) {
   pool_->chunks.reserve(64);  // sizes double, so there are never more, and push_back does not throw
   pool_->original = *cinfo->mem;
   cinfo->mem->alloc_small = Pool::alloc;
-  cinfo->mem->alloc_large = Pool::alloc_large;
+  cinfo->mem->alloc_large = Pool::alloc;
   cinfo->mem->alloc_sarray = Pool::alloc_rows;
   cinfo->mem->free_pool = Pool::free_pool;
 }
 
-void* JpegMemory::Pool::alloc(j_common_ptr cinfo, int pool, size_t bytes) {
-  Pool& memory = of(cinfo);
-  if (pool != JPOOL_IMAGE) return memory.original.alloc_small(cinfo, pool, bytes);
-  void* block = memory.take(bytes);
+void JpegMemory::forget_tables(jpeg_decompress_struct& cinfo) {
+  std::fill(std::begin(cinfo.quant_tbl_ptrs), std::end(cinfo.quant_tbl_ptrs), nullptr);
+  std::fill(std::begin(cinfo.dc_huff_tbl_ptrs), std::end(cinfo.dc_huff_tbl_ptrs), nullptr);
+  std::fill(std::begin(cinfo.ac_huff_tbl_ptrs), std::end(cinfo.ac_huff_tbl_ptrs), nullptr);
+}
+
+void* JpegMemory::Pool::alloc(j_common_ptr cinfo, int /*pool*/, size_t bytes) {
+  void* block = of(cinfo).take(bytes);
   if (!block) ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, 0);
   return block;
 }
 
-void* JpegMemory::Pool::alloc_large(j_common_ptr cinfo, int pool, size_t bytes) {
-  if (pool != JPOOL_IMAGE) return of(cinfo).original.alloc_large(cinfo, pool, bytes);
-  return alloc(cinfo, pool, bytes);
-}
-
 JSAMPARRAY JpegMemory::Pool::alloc_rows(j_common_ptr cinfo, int pool, JDIMENSION samples, JDIMENSION rows) {
-  if (pool != JPOOL_IMAGE) return of(cinfo).original.alloc_sarray(cinfo, pool, samples, rows);
   const size_t stride = round_up(samples, kRowPadding);
   auto* pointers = static_cast<JSAMPARRAY>(alloc(cinfo, pool, rows * sizeof(JSAMPROW)));
   auto* pixels = static_cast<JSAMPROW>(alloc(cinfo, pool, rows * stride));

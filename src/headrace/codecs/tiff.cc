@@ -21,10 +21,11 @@ namespace {
 // libtiff may be asked for no more than this in one piece, whatever a file claims.
 constexpr tmsize_t kLargestAllocation = tmsize_t{1} << 30;
 
-// What libtiff's callbacks see: the bytes, the position in them and the last error.
+// What libtiff's callbacks see: the bytes, the position in them, what is wrong with them.
 struct TiffInput {
   Bytes bytes;
   uint64_t position = 0;
+  bool warnings_are_errors = false;
   char error[256] = "";
 };
 
@@ -66,7 +67,11 @@ int on_error(TIFF*, void* user, const char*, const char* format, va_list args) {
   return 1;  // handled: the process-wide handler is not called
 }
 
-int on_warning(TIFF*, void*, const char*, const char*, va_list) { return 1; }
+// Of damage in compressed pixels libtiff warns in some formats, and goes on with other pixels.
+int on_warning(TIFF* tiff, void* user, const char* module, const char* format, va_list args) {
+  const auto* input = static_cast<TiffInput*>(user);
+  return input->warnings_are_errors ? on_error(tiff, user, module, format, args) : 1;
+}
 
 struct CloseTiff {
   void operator()(TIFF* tiff) const { TIFFClose(tiff); }
@@ -79,7 +84,7 @@ TiffHandle open_tiff(TiffInput& input) {
   check_internal(options != nullptr, "TIFF: out of memory");
   TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), kLargestAllocation);
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, &input);
-  TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, nullptr);
+  TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, &input);
   TiffHandle tiff(TIFFClientOpenExt("image", "rm", &input, read_bytes, refuse_write, seek, do_nothing, size_of,
                                     map_bytes, unmap, options.get()));
   check(tiff != nullptr, "TIFF: {}", input.error[0] ? input.error : "the header is damaged");
@@ -116,6 +121,11 @@ int64_t pixels_per_byte(const TiffPage& page) {
     case COMPRESSION_ADOBE_DEFLATE: return 8 * 2048;
     default: return 65536;
   }
+}
+
+bool warns_of_damage(const TiffPage& page) {
+  return page.compression == COMPRESSION_JPEG || page.compression == COMPRESSION_CCITTRLE ||
+         page.compression == COMPRESSION_CCITTFAX3 || page.compression == COMPRESSION_CCITTFAX4;
 }
 
 void check_supported(const TiffPage& page) {
@@ -237,6 +247,7 @@ class TiffDecoder final : public FormatDecoder {
     check(page.width == static_cast<uint32_t>(header.width) && page.height == static_cast<uint32_t>(header.height) &&
               output_channels(page) == header.channels,
           "TIFF: the header given is not that of the data");
+    input.warnings_are_errors = warns_of_damage(page);
     if (page.by_libtiff) {
       put_converted(tiff.get(), page, input, sink);
     } else {
@@ -310,11 +321,11 @@ class TiffDecoder final : public FormatDecoder {
 
   void read_piece(TIFF* tiff, bool tiled, uint32_t x, uint32_t y, uint16_t plane, TiffInput& input) {
     const tmsize_t size = static_cast<tmsize_t>(piece_.size());
+    std::fill(piece_.begin(), piece_.end(),
+              uint8_t{0});  // libtiff may leave out what is damaged, or the short last rows
     const tmsize_t done = tiled ? TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, x, y, 0, plane), piece_.data(), size)
                                 : TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, y, plane), piece_.data(), size);
     check(done >= 0, "TIFF: {}", input.error[0] ? input.error : "the image data is damaged");
-    // The last strip is short; a strip cut short by damage has been reported as an error.
-    std::memset(piece_.data() + done, 0, static_cast<size_t>(size - done));
   }
 
   // The used samples of a piece into band_, scaled to 16 bits.

@@ -112,3 +112,73 @@ def test_peek_tells_the_channels():
     gray = encode(smooth(5, 7, 1)[..., 0])
     assert run(fn.peek_image_shape, gray)[0].tolist() == [5, 7, 3]
     assert run(lambda x: fn.peek_image_shape(x, image_type=types.ANY_DATA), gray)[0].tolist() == [5, 7, 1]
+
+
+def without_segments(file: bytes, marker: int) -> bytes:
+    """A JPEG file less its segments of one kind."""
+    kept, at = bytearray(file[:2]), 2
+    while True:
+        end = at + 2 + int.from_bytes(file[at + 2 : at + 4], "big")
+        if file[at + 1] != marker:
+            kept += file[at:end]
+        if file[at + 1] == 0xDA:
+            return bytes(kept) + file[end:]
+        at = end
+
+
+@pytest.mark.parametrize("before", [{"quality": 20}, {"quality": 95}, {"quality": 30, "optimize": True}])
+def test_no_image_sees_the_tables_of_the_one_before(before):
+    """Without DQT a file is damaged, without DHT it has the standard tables; after progressive files (libjpeg-turbo's)
+    and sequential ones, in the same worker."""
+    image = smooth(48, 64)
+    file = encode(image, quality=90).tobytes()
+    expected = np.asarray(Image.open(io.BytesIO(file)))
+    no_quantisation = np.frombuffer(without_segments(file, 0xDB), np.uint8)
+    no_huffman = np.frombuffer(without_segments(file, 0xC4), np.uint8)
+    others = [encode(RNG.integers(0, 255, (40, 40, 3), np.uint8), **before, progressive=p) for p in (True, False, True)]
+    files = iter([no_huffman, *[f for other in others for f in (other, no_huffman, other, no_quantisation)]])
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    def one_by_one():
+        return fn.decoders.image(fn.external_source(lambda: [next(files)]))
+
+    pipe = one_by_one()
+    np.testing.assert_array_equal(pipe.run()[0][0], expected)
+    for _ in others:
+        pipe.run()
+        np.testing.assert_array_equal(pipe.run()[0][0], expected)
+        pipe.run()
+        with pytest.raises(RuntimeError, match=r"(?s)JPEG: .*not defined"):
+            pipe.run()
+
+
+@pytest.mark.parametrize(
+    ("compression", "damage"),
+    [(kind, "cut") for kind in ("jpeg", "group3", "group4", "tiff_lzw", "tiff_adobe_deflate", "packbits")]
+    + [(kind, "zeroed") for kind in ("jpeg", "group3", "group4")],  # of the others zeros may be valid data
+)
+def test_a_strip_of_a_tiff_that_ends_early_is_an_error(compression, damage):
+    y, x = np.mgrid[0:128, 0:128]
+    picture = Image.fromarray(smooth(128, 128))
+    if compression.startswith("group"):
+        picture = Image.fromarray(((x // 7 + y // 5) % 2 * 255).astype(np.uint8)).convert("1")
+    stream = io.BytesIO()
+    picture.save(stream, "TIFF", compression=compression)
+    whole = stream.getvalue()
+    tags = Image.open(io.BytesIO(whole)).tag_v2
+    start, size = tags[273][-1], tags[279][-1]
+    np.testing.assert_array_equal(
+        run(fn.decoders.image, np.frombuffer(whole, np.uint8))[0],
+        np.asarray(Image.open(io.BytesIO(whole)).convert("RGB")),
+    )
+    damaged = bytearray(whole)
+    if damage == "zeroed":
+        damaged[start + size // 2 : start + size] = bytes(size - size // 2)
+    else:
+        entries = int.from_bytes(whole[4:8], "little")
+        for i in range(int.from_bytes(whole[entries : entries + 2], "little")):
+            entry = entries + 2 + 12 * i
+            if int.from_bytes(whole[entry : entry + 2], "little") == 279 and len(tags[279]) == 1:
+                damaged[entry + 8 : entry + 12] = (size // 2).to_bytes(4, "little")
+    with pytest.raises(RuntimeError, match="TIFF"):
+        run(fn.decoders.image, np.frombuffer(bytes(damaged), np.uint8))
