@@ -58,6 +58,9 @@ struct ImageDecodeOptions {
   bool use_fast_idct = false;           // JPEG: quicker, off by some levels
 };
 
+// Whether decoders can give `dtype`.
+bool is_image_dtype(DType dtype);
+
 // Shape (H, W, C) of the decoded image, oriented, before a region is cut.
 Shape decoded_image_shape(const ImageHeader& header, const ImageDecodeOptions& options);
 
@@ -72,7 +75,7 @@ class FormatDecoder;
 struct DecodeScratch;
 
 // Decodes images of any format. One per worker thread: the libraries' states and scratch memory live as long as it
-// does, so that the steady state allocates nothing of ours.
+// does, so that the steady state of JPEG (but lossless), PNG, BMP and PNM allocates nothing.
 class ImageDecoder {
  public:
   ImageDecoder();

@@ -172,12 +172,12 @@ class Plane {
 
   void begin_row(uint32_t y) {
     // Samples lie where the reference grid's coordinate is a multiple of dx, dy.
-    const uint32_t row = std::min((y0_ + y) / component_.dy - component_.y0, component_.h - 1);
-    row_ = component_.data + size_t{row} * component_.w;
+    const size_t row = sample_at(y0_ + y, component_.dy, component_.y0, component_.h);
+    row_ = component_.data + row * component_.w;
   }
 
   uint32_t operator()(uint32_t x) const {
-    const uint32_t column = std::min((x0_ + x) / component_.dx - component_.x0, component_.w - 1);
+    const size_t column = sample_at(x0_ + x, component_.dx, component_.x0, component_.w);
     const int64_t value = std::clamp<int64_t>(row_[column] + offset_, 0, range_);
     // Below 8 bits the low bits stay empty, as Pillow and others have it; above, the whole range is scaled.
     if (shift_ > 0) return static_cast<uint32_t>(value << shift_);
@@ -185,6 +185,12 @@ class Plane {
   }
 
  private:
+  // An image may begin between two samples; its first pixels take the first one.
+  static size_t sample_at(uint32_t coordinate, uint32_t step, uint32_t first, uint32_t count) {
+    const int64_t sample = int64_t{coordinate / step} - int64_t{first};
+    return static_cast<size_t>(std::clamp<int64_t>(sample, 0, int64_t{count} - 1));
+  }
+
   const opj_image_comp_t& component_;
   int64_t offset_, range_, largest_;
   int shift_;

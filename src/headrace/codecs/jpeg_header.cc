@@ -4,14 +4,12 @@
 #include "codecs/byte_reader.h"
 #include "codecs/exif.h"
 #include "codecs/format_decoder.h"
+#include "codecs/jpeg_markers.h"
 
 namespace headrace {
 namespace {
 
-// Marker codes of ITU-T T.81, table B.1.
-constexpr uint8_t kStartOfScan = 0xda;
-constexpr uint8_t kEndOfImage = 0xd9;
-constexpr uint8_t kApp1 = 0xe1;
+using namespace jpeg;
 
 bool is_frame_header(uint8_t marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;

@@ -5,17 +5,12 @@
 #include <array>
 #include <cstring>
 
+#include "codecs/jpeg_markers.h"
+
 namespace headrace {
 namespace {
 
-// Marker codes of T.81, table B.1.
-constexpr uint8_t kLosslessFrame = 0xc3;
-constexpr uint8_t kHuffmanTables = 0xc4;
-constexpr uint8_t kEndOfImage = 0xd9;
-constexpr uint8_t kStartOfScan = 0xda;
-constexpr uint8_t kRestartInterval = 0xdd;
-constexpr uint8_t kApp0 = 0xe0;
-constexpr uint8_t kApp14 = 0xee;
+using namespace jpeg;
 
 struct Segment {
   uint8_t marker = 0;
@@ -145,7 +140,7 @@ class LosslessJpeg {
 
   void decode() {
     Segment segment;
-    int decoded = 0;
+    unsigned decoded = 0;  // a bit for each component
     for (size_t at = 2; next_segment(bytes_, at, segment); at = segment.next) {
       if (segment.marker == kLosslessFrame) read_frame(segment.payload);
       if (segment.marker == kHuffmanTables) read_tables(segment.payload);
@@ -155,10 +150,10 @@ class LosslessJpeg {
       if (segment.marker != kStartOfScan) continue;
       const Scan scan = read_scan_header(segment.payload);
       segment.next = read_scan(scan, segment.next);
-      decoded += scan.count;
-      if (decoded >= components_) break;
+      for (int i = 0; i < scan.count; ++i) decoded |= 1u << scan.components[static_cast<size_t>(i)];
+      if (decoded == (1u << components_) - 1) break;
     }
-    check(components_ > 0 && decoded >= components_, "JPEG: the lossless data ends too early");
+    check(components_ > 0 && decoded == (1u << components_) - 1, "JPEG: the lossless data ends too early");
     if (components_ == 3 && (jfif_ || adobe_transform_ > 0)) {
       fail(ErrorKind::kUnsupported, "JPEG: lossless YCbCr is not supported");
     }

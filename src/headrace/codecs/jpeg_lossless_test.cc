@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -136,6 +138,17 @@ TEST(LosslessJpeg, GivesTheEncodedSamples) {
     EXPECT_EQ(decode(decoder, bytes, {.color = ImageColor::kAny, .roi = r}),
               slice(decode(decoder, bytes, any), kWidth, kind.components, r));
   }
+}
+
+// A scan header that names a component three times leaves two without samples.
+TEST(LosslessJpeg, EachComponentMustCome) {
+  ImageDecoder decoder;
+  ByteVector bytes = encode_lossless({3, 8, 6});
+  const uint8_t scan[] = {0xff, 0xda, 0, 12, 3};
+  const auto header = std::search(bytes.begin(), bytes.end(), std::begin(scan), std::end(scan));
+  ASSERT_NE(header, bytes.end());
+  for (int c = 0; c < 3; ++c) header[5 + 2 * c] = 1;
+  EXPECT_THROW(decode(decoder, bytes), Error);
 }
 
 TEST(LosslessJpeg, DamageIsAnError) {

@@ -17,9 +17,6 @@ void convert_color(PixelLayout from, ImageColor to, DType sample, const void* in
 // Scales samples from the full range of `from` (u8 or u16) to that of `to`, rounding to nearest; f32 gets [0, 1].
 void convert_samples(DType from, DType to, const void* in, void* out, int64_t count);
 
-// Whether convert_samples can make `dtype`.
-bool is_image_dtype(DType dtype);
-
 // CMYK with 0 = no ink, as Pillow converts it to RGB: each of C, M, Y scales what K leaves. `out` may be `in`.
 void cmyk_to_rgb(const uint8_t* in, uint8_t* out, int count, bool inverted);
 

@@ -168,6 +168,36 @@ TEST(OwnJpeg, EqualsLibjpegTurboOnPhotos) {
   fmt::print("{} files compared\n", taken);
 }
 
+// The images of an IDX file that is not compressed, which HEADRACE_TEST_DIGITS names, as JPEG files.
+TEST(OwnJpeg, EqualsLibjpegTurboOnDigits) {
+  const char* path = std::getenv("HEADRACE_TEST_DIGITS");
+  if (!path) GTEST_SKIP() << "HEADRACE_TEST_DIGITS names no file";
+  const ByteVector file = read_file(path);
+  constexpr int kSide = 28, kHeader = 16;
+  Pair pair;
+  std::mt19937 random(19);
+  int compared = 0;
+  for (size_t at = kHeader; at + kSide * kSide <= file.size(); at += kSide * kSide) {
+    const auto image = file.begin() + static_cast<ptrdiff_t>(at);
+    Encoding e{.width = kSide, .height = kSide, .components = 1};
+    for (const int quality : {50, 75, 90, 95, 100}) {
+      e.quality = quality;
+      const ByteVector bytes = encode(e, ByteVector(image, image + kSide * kSide));
+      const ByteVector full = *pair.turbo(bytes, {.color = ImageColor::kGray});
+      const auto own = pair.own(bytes, {.color = ImageColor::kGray});
+      ASSERT_TRUE(own && *own == full) << compared << " " << describe(e);
+      for (int i = 0; i < 50; ++i) {
+        const ImageRegion r = random_region(random, kSide, kSide);
+        const auto part = pair.own(bytes, {.color = ImageColor::kGray, .roi = r});
+        ASSERT_TRUE(part && *part == slice(full, kSide, 1, r)) << compared << " " << describe(e) << " " << describe(r);
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 0);
+  fmt::print("{} files compared\n", compared);
+}
+
 TEST(OwnJpeg, EveryVectorTargetGivesTheSame) {
   Pair pair;
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {

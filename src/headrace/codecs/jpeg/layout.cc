@@ -3,21 +3,11 @@
 
 #include <cstring>
 
+#include "codecs/jpeg_markers.h"
+
 namespace headrace::jpeg {
 
 namespace {
-
-// Marker codes of T.81, table B.1.
-constexpr uint8_t kBaselineFrame = 0xc0;
-constexpr uint8_t kExtendedFrame = 0xc1;
-constexpr uint8_t kHuffmanTables = 0xc4;
-constexpr uint8_t kStartOfScan = 0xda;
-constexpr uint8_t kQuantTables = 0xdb;
-constexpr uint8_t kRestartInterval = 0xdd;
-constexpr uint8_t kApp0 = 0xe0;
-constexpr uint8_t kApp14 = 0xee;
-constexpr uint8_t kApp15 = 0xef;
-constexpr uint8_t kComment = 0xfe;
 
 constexpr int kLargestExtent = 65500;  // libjpeg's
 

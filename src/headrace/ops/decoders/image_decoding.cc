@@ -21,18 +21,8 @@ ImageDecoding::ImageDecoding(const OpSpec& spec) : name_(spec.schema->name()) {
         "{}: expected RGB, BGR, GRAY, YCbCr or ANY_DATA, got {}", spec.about("output_type"), color);
   options_.color = static_cast<ImageColor>(color);
   options_.dtype = spec.get_dtype("dtype");
-  switch (options_.dtype) {
-    case DType::kUInt8:
-    case DType::kInt8:
-    case DType::kUInt16:
-    case DType::kInt16:
-    case DType::kUInt32:
-    case DType::kInt32:
-    case DType::kFloat32: break;
-    default:
-      fail(ErrorKind::kRuntime, "{}: expected UINT8, INT8, UINT16, INT16, UINT32, INT32 or FLOAT, got {}",
-           spec.about("dtype"), dtype_name(options_.dtype));
-  }
+  check(is_image_dtype(options_.dtype), "{}: expected UINT8, INT8, UINT16, INT16, UINT32, INT32 or FLOAT, got {}",
+        spec.about("dtype"), dtype_name(options_.dtype));
   options_.adjust_orientation = spec.get_bool("adjust_orientation");
   options_.use_fast_idct = spec.get_bool("use_fast_idct");
 }
