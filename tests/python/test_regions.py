@@ -94,7 +94,8 @@ def test_windows_of_windows():
 
 
 @pytest.mark.parametrize("policy", ["pad", "clamp", "reflect", "wrap"])
-def test_windows_beyond_the_image(policy: str):
+@pytest.mark.parametrize("dtype", [types.UINT8, types.FLOAT, types.INT16])
+def test_windows_beyond_the_image(policy: str, dtype):
     def build(data):
         return fn.slice(
             fn.decoders.image(data),
@@ -103,6 +104,7 @@ def test_windows_beyond_the_image(policy: str):
             axes=[0, 1],
             out_of_bounds_policy=policy,
             fill_values=7,
+            dtype=dtype,
         )
 
     file = FILES["jpeg 4:4:4"]
@@ -111,7 +113,24 @@ def test_windows_beyond_the_image(policy: str):
     options = {"constant_values": 7} if policy == "pad" else {}
     padded = np.pad(whole, [(20, 20), (20, 20), (0, 0)], mode, **options)
     (window,), _ = outputs(build, file=file)
+    assert window.dtype == types.to_numpy_type(dtype)
     assert np.array_equal(window, padded[15:30, 70:100])
+
+
+@pytest.mark.parametrize("dtype", [types.UINT8, types.FLOAT])
+def test_a_small_window_beyond_the_corner_of_a_large_image(dtype):
+    """The part that is decoded is much smaller than the image."""
+    stream = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (1500, 1400, 3), np.uint8)).save(stream, "jpeg")
+    file = np.frombuffer(stream.getvalue(), np.uint8)
+    whole = np.asarray(Image.open(stream))
+    corner = {"start": [-10, -20], "end": [20, 30], "axes": [0, 1], "out_of_bounds_policy": "pad", "dtype": dtype}
+    crop = {"crop": [1510, 1420], "out_of_bounds_policy": "pad", "dtype": dtype}
+    (window, around), _ = outputs(
+        lambda data: (fn.slice(fn.decoders.image(data), **corner), fn.crop(fn.decoders.image(data), **crop)), file=file
+    )
+    assert np.array_equal(window, np.pad(whole[:20, :30], [(10, 0), (20, 0), (0, 0)]))
+    assert np.array_equal(around, np.pad(whole, [(5, 5), (10, 10), (0, 0)]))
 
 
 def test_the_shape_is_that_of_the_whole_image():

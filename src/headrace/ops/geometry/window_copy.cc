@@ -162,9 +162,10 @@ void copy_window(const Sample& in, const Window& window, BoundsPolicy policy, st
   }
   // Fill values have the output's type, so the input is converted first.
   Sample converted = in;
+  const int64_t volume = in.stored_shape().volume();
   converted.dtype = out.dtype;
-  converted.data = arena.allocate(converted.bytes());
-  convert_array(in.data, in.dtype, converted.data, converted.dtype, in.volume());
+  converted.data = arena.allocate(static_cast<size_t>(volume) * dtype_size(out.dtype));
+  convert_array(in.data, in.dtype, converted.data, converted.dtype, volume);
   copy_same_type(converted, window, policy, fill, out, arena);
 }
 
