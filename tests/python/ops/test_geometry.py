@@ -80,6 +80,14 @@ def test_fill_values_are_rounded_and_clamped():
     assert out[0].tolist() == [[0, 0, 0], [255, 0, 3]] or out[0].tolist() == [[255, 0, 3], [0, 0, 0]]
 
 
+def test_positions_beyond_what_a_float_counts():
+    data = np.arange((1 << 24) + 8, dtype=np.uint32).astype(np.uint8)
+    for anchor, extent in ((1 << 24, 1), (1 << 24, 3), ((1 << 24) + 1, 0), ((1 << 24) + 1, 5), (3, (1 << 24) + 5)):
+        window = [np.array([number], np.int64) for number in (anchor, extent)]
+        out = run(lambda x, window=window: fn.slice(x, *window, axes=[0]), data, layout=None)
+        np.testing.assert_array_equal(out, data[anchor : anchor + extent])
+
+
 @pytest.mark.parametrize(
     ("graph", "message"),
     [

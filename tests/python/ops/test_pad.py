@@ -60,6 +60,7 @@ def test_fill_value_is_rounded_and_clamped():
 @pytest.mark.parametrize(
     "arguments",
     [{"axes": [2]}, {"axes": [0, -2]}, {"axis_names": "C"}, {"align": [0]}, {"align": [1, 2, 3]},
+     {"align": [2**63 - 1, 1]}, {"align": [2**62, 2**62]},
      {"axes": [0], "axis_names": "H"}],
 )  # fmt: skip
 def test_refused(arguments):

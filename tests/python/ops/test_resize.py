@@ -170,6 +170,18 @@ def test_negative_sizes_mirror():
     np.testing.assert_allclose(back, plain, atol=1e-5)
 
 
+@pytest.mark.parametrize("end", [1e5, 1e8, 2e9])
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("interp", [types.INTERP_LINEAR, types.INTERP_LANCZOS3, types.INTERP_CUBIC])
+def test_a_region_far_beyond_the_image_is_made_of_its_border(end, antialias, interp):
+    image = np.ones((8, 8, 3), np.uint8) * 200
+    [[out]] = run(
+        lambda x: fn.resize(x, size=[2, 3], roi_start=[0, 0], roi_end=[end, end], antialias=antialias,
+                            interp_type=interp), image,
+    )  # fmt: skip
+    assert out.tolist() == [[[200] * 3] * 3] * 2
+
+
 def test_a_region_does_not_mirror_an_axis_without_a_size():
     """In DALI neither; with one scale for all axes it does."""
     image = RNG.random((12, 20, 3)).astype(np.float32)

@@ -157,14 +157,17 @@ void SliceWindow::from_inputs(const SampleContext& ctx, const Shape& shape, cons
     });
     return value;
   };
+  const bool in_floats = is_floating(anchors.dtype) || is_floating(extents.dtype);
   for (int i = 0; i < axes.count; ++i) {
     const int axis = axes.axis[i];
     const double anchor = read(anchors, i, normalized_anchor_, shape[axis]);
     const double extent = read(extents, i, normalized_shape_, shape[axis]);
     check(extent >= 0 && std::abs(anchor) < 0x1p31 && extent < 0x1p31,
           "[{}] extent: expected 0 or more, got anchor {} and extent {} along axis {}", name_, anchor, extent, axis);
+    // DALI adds floats as floats.
+    const double end = in_floats ? static_cast<float>(anchor + extent) : anchor + extent;
     window.anchor[axis] = static_cast<int64_t>(std::round(anchor));
-    window.extent[axis] = static_cast<int64_t>(std::round(static_cast<float>(anchor + extent))) - window.anchor[axis];
+    window.extent[axis] = static_cast<int64_t>(std::round(end)) - window.anchor[axis];
   }
 }
 

@@ -130,7 +130,9 @@ class PadRule {
       if (align.count > 0) {
         const int64_t unit = align.for_axis(i);
         check(unit > 0, "[pad] align: expected positive numbers, got {}", unit);
-        extent = (extent + unit - 1) / unit * unit;
+        const int64_t units = extent / unit + (extent % unit > 0 ? 1 : 0);
+        check(!__builtin_mul_overflow(units, unit, &extent), "[pad] align: {} elements are more than there can be",
+              unit);
       }
       out[axis] = extent;
     }
