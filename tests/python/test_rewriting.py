@@ -153,6 +153,39 @@ def test_what_rewriting_saves(monkeypatch):
     assert len(decoded(statistics)) == 1 and decoded(statistics)[0] < whole / 4
 
 
+@pytest.mark.parametrize("switches", [("off", "off"), ("off", "on"), ("on", "off")])
+def test_checkpoints_do_not_depend_on_the_switch(switches, monkeypatch, tmp_path):
+    files = []
+    for i in range(6):
+        files.append(str(tmp_path / str(i)))
+        (tmp_path / str(i)).write_bytes(bytes([i]))
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None, seed=1, enable_checkpointing=True)
+    def pipeline():
+        data, _ = fn.readers.file(files=files, name="reader")
+        twins = [fn.cast(data, dtype=types.INT32), fn.cast(data, dtype=types.INT32)]
+        return *twins, fn.random.uniform(), fn.random.uniform()
+
+    def values(pipe):
+        return [np.asarray(row).tolist() for out in pipe.run() for row in out]
+
+    monkeypatch.setenv("HEADRACE_REWRITE", switches[0])
+    first = pipeline()
+    first.run()
+    saved = first.checkpoint()
+    monkeypatch.setenv("HEADRACE_REWRITE", switches[1])
+    assert values(pipeline(checkpoint=saved)) == values(first)
+
+
+def test_zeros_of_both_signs_are_two_constants():
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def pipeline():
+        return fn.constant(fdata=[0.0]), fn.constant(fdata=[-0.0]), fn.zeros(shape=[1]) / -1.0
+
+    signs = [bool(np.signbit(np.asarray(out[0]))[0]) for out in pipeline().run()]
+    assert signs == [False, True, True]
+
+
 CROP = {"crop": [20, 24], "crop_pos_x": 0.3, "crop_pos_y": 0.8}
 NORMALISE = {"mean": [10.0, 20.0, 30.0], "std": [2.0, 3.0, 4.0], "dtype": types.FLOAT, "output_layout": "CHW"}
 SPELLINGS = {

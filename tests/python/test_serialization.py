@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from headrace import Pipeline, PipelineGroup, fn, types
+from headrace import Pipeline, PipelineGroup, fn, pipeline_def, types
 
 
 def random_pipeline(**kwargs):
@@ -55,6 +55,18 @@ def test_deserialized_sources_are_fed():
 def test_deserialize_refuses(bad):
     with pytest.raises(RuntimeError, match="serialize"):
         Pipeline.deserialize(bad)
+
+
+@pytest.mark.parametrize("number", [-1, 12, 100, 265, 2**40])
+def test_numbers_that_are_no_element_type_are_refused(number):
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def pipeline():
+        return fn.cast(fn.constant(idata=[3]), dtype=types.FLOAT)
+
+    text = pipeline().serialize().replace(b'"dtype": 9', b'"dtype": %d' % number)
+    assert b'"dtype": %d' % number in text
+    with pytest.raises(RuntimeError, match=rf"\[cast\] dtype: {number} is the number of no element type"):
+        Pipeline.deserialize(text).build()
 
 
 def test_deserialize_needs_one_origin():

@@ -174,10 +174,11 @@ std::string write_checkpoint(const std::vector<std::unique_ptr<Plan>>& plans,
   json["pipelines"] = Json::array();
   for (size_t p = 0; p < plans.size(); ++p) {
     Json seeds = Json::array();
-    for (const Node& node : plans[p]->graph().nodes()) seeds.push_back(node.seed);
+    const Graph& graph = plans[p]->merged_graph();
+    for (const Node& node : graph.nodes()) seeds.push_back(node.seed);
     Json readers = Json::array();
     for (const PlanReader& reader : plans[p]->readers()) readers.push_back(reader_json(reader, progress[p].samples));
-    json["pipelines"].push_back({{"graph", plans[p]->graph().hash()},
+    json["pipelines"].push_back({{"graph", graph.hash()},
                                  {"iterations", progress[p].iterations},
                                  {"samples", progress[p].samples},
                                  {"readers", readers},

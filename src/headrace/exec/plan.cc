@@ -60,6 +60,7 @@ Plan::Plan(const Graph& graph, const Registry& registry, std::shared_ptr<GroupSt
            const std::string& primary_reader, bool exact_epochs, const ReaderStarts& starts)
     : rewrites_(rewriting_from_environment()),
       graph_(graph.simplified(registry, rewrites_)),
+      merged_graph_(graph.simplified(registry)),
       group_(std::move(group)),
       operators_(std::make_shared<std::vector<std::shared_ptr<Operator>>>()) {
   nodes_.reserve(graph_.nodes().size());
@@ -151,6 +152,7 @@ void Plan::make_segments() {
       if (is_new) segments_.emplace_back();
       node.segment = it->second;
     }
+    segments_[node.segment].depth = depth[i];
     segments_[node.segment].nodes.push_back(static_cast<int>(i));
   }
 }

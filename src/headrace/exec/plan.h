@@ -45,6 +45,7 @@ struct PlanNode {
 
 struct Segment {
   bool is_batch = false;  // one batch operator; else sample operators
+  int depth = 0;          // batch operators on the longest way to it
   Lane lane = Lane::kWorker;
   std::vector<int> nodes;        // in topological order
   std::vector<int> batches_in;   // values made by others that its nodes read
@@ -70,6 +71,8 @@ class Plan {
        const std::string& primary_reader, bool exact_epochs, const ReaderStarts& starts = {});
 
   const Graph& graph() const { return graph_; }
+  // With equal nodes merged whether this plan does so or not: what checkpoints know it by.
+  const Graph& merged_graph() const { return merged_graph_; }
   // Whether work is saved: equal nodes merged, values computed in the part that is needed. See Note [rewriting].
   bool rewrites() const { return rewrites_; }
   const std::vector<PlanNode>& nodes() const { return nodes_; }
@@ -96,6 +99,7 @@ class Plan {
 
   bool rewrites_;
   Graph graph_;
+  Graph merged_graph_;
   std::shared_ptr<GroupState> group_;
   std::vector<PlanNode> nodes_;
   std::vector<int> producer_;  // value -> node

@@ -12,8 +12,7 @@
 namespace headrace {
 
 // One number of type T (bool, int32_t, int64_t, float, double). A tensor of any numeric type with one element is
-// accepted and converted; floats become integers by truncation,
-// clamped to the type.
+// accepted and converted; floats become integers by truncation, clamped to the type.
 template <typename T> class Arg {
  public:
   Arg(const OpSpec& spec, std::string_view name);

@@ -32,6 +32,14 @@ const ArgSpec& OpSpec::declared(std::string_view arg) const {
   return *spec;
 }
 
+DType OpSpec::get_dtype(std::string_view arg) const {
+  const int64_t number = get_int(arg);
+  const auto dtype = static_cast<DType>(number);
+  check(static_cast<int64_t>(dtype) == number && dtype_size(dtype) > 0, "{}: {} is the number of no element type",
+        about(arg), number);
+  return dtype;
+}
+
 bool OpSpec::get_bool(std::string_view arg) const { return stored_as<bool>(*this, arg, value(arg)); }
 int64_t OpSpec::get_int(std::string_view arg) const { return stored_as<int64_t>(*this, arg, value(arg)); }
 double OpSpec::get_float(std::string_view arg) const { return stored_as<double>(*this, arg, value(arg)); }

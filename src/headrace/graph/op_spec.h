@@ -38,7 +38,7 @@ class OpSpec {
   int64_t get_int(std::string_view arg) const;
   double get_float(std::string_view arg) const;
   const std::string& get_string(std::string_view arg) const;
-  DType get_dtype(std::string_view arg) const { return static_cast<DType>(get_int(arg)); }
+  DType get_dtype(std::string_view arg) const;
   Layout get_layout(std::string_view arg) const { return Layout(std::string_view(get_string(arg))); }
   const std::vector<int64_t>& get_ints(std::string_view arg) const;
   const std::vector<double>& get_floats(std::string_view arg) const;

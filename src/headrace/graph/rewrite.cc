@@ -1,5 +1,6 @@
 // Graph rewriting: nodes that nothing needs go, equal nodes become one, the order becomes topological.
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "graph/graph.h"
@@ -13,12 +14,6 @@ std::vector<Edge> all_edges(const Node& node) {
   return edges;
 }
 
-bool is_kept(const Registry& registry, const Node& node) {
-  const auto preserve = node.args.find("preserve");
-  const bool preserved = preserve != node.args.end() && preserve->second == ArgValue(true);
-  return preserved || registry.find(node.op)->has_side_effects();
-}
-
 // Nodes that an output or a kept node needs, inputs before users. A cycle is an error.
 class Order {
  public:
@@ -27,7 +22,7 @@ class Order {
     std::vector<bool> needed(graph.nodes().size(), false);
     for (Edge edge : graph.outputs()) mark(needed, edge.node);
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
-      if (is_kept(registry, graph.nodes()[i])) mark(needed, static_cast<int>(i));
+      if (registry.find(graph.nodes()[i].op)->is_kept(graph.nodes()[i].args)) mark(needed, static_cast<int>(i));
     }
     for (size_t i = 0; i < needed.size(); ++i) {
       if (needed[i]) visit(static_cast<int>(i));
@@ -57,9 +52,28 @@ class Order {
   std::vector<int> order_;
 };
 
+bool same_bits(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+
+// == of doubles doesn't tell -0 from 0.
+bool same(const ArgValue& a, const ArgValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* x = std::get_if<double>(&a)) return same_bits(*x, std::get<double>(b));
+  if (const auto* x = std::get_if<std::vector<double>>(&a)) {
+    const auto& y = std::get<std::vector<double>>(b);
+    return std::equal(x->begin(), x->end(), y.begin(), y.end(), same_bits);
+  }
+  return a == b;
+}
+
+bool same(const ArgMap& a, const ArgMap& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
+           return x.first == y.first && same(x.second, y.second);
+         });
+}
+
 bool same(const Node& a, const Node& b) {
   return a.op == b.op && a.device == b.device && a.inputs == b.inputs && a.tensor_args == b.tensor_args &&
-         a.args == b.args && a.num_outputs == b.num_outputs;
+         same(a.args, b.args) && a.num_outputs == b.num_outputs;
 }
 
 }  // namespace
@@ -73,7 +87,8 @@ Graph Graph::simplified(const Registry& registry, bool merge) const {
     Node node = nodes_[old];
     for (Edge& edge : node.inputs) edge = move(edge);
     for (auto& [name, edge] : node.tensor_args) edge = move(edge);
-    const bool mergeable = merge && !registry.find(node.op)->is_never_merged() && !is_kept(registry, node);
+    const Schema& schema = *registry.find(node.op);
+    const bool mergeable = merge && !schema.is_never_merged() && !schema.is_kept(node.args);
     const auto twin = std::find_if(result.nodes_.begin(), result.nodes_.end(),
                                    [&](const Node& other) { return mergeable && same(node, other); });
     renumbered[old] = static_cast<int>(twin - result.nodes_.begin());

@@ -143,9 +143,19 @@ Schema& Schema::side_effects() {
   return *this;
 }
 
+bool Schema::is_kept(const ArgMap& args) const {
+  const auto preserve = args.find("preserve");
+  return side_effects_ || (preserve != args.end() && preserve->second == ArgValue(true));
+}
+
 Schema& Schema::view() {
   view_ = true;
   return *this;
+}
+
+Schema& Schema::split() {
+  split_ = true;
+  return outputs(2).view();
 }
 
 Schema& Schema::merge() {

@@ -74,6 +74,8 @@ class Schema {
   Schema& side_effects();  // never removed
   // Output 0 has the bytes of input 0: reshape, squeeze, copies between devices. The engine shares the memory.
   Schema& view();
+  // A view of input 0 that is one of two outputs: 0 where the tensor argument `predicate` is true, else 1.
+  Schema& split();
   // A view of the input that its infer() names by SampleContext::set_viewed_input(); the others may be absent.
   Schema& merge();
   Schema& deprecated(std::string advice);
@@ -94,7 +96,10 @@ class Schema {
   bool is_fed() const { return fed_; }
   bool is_never_merged() const { return never_merged_ || random_ || reader_ || fed_ || side_effects_; }
   bool has_side_effects() const { return side_effects_; }
+  // A node with these arguments is computed though nobody reads it.
+  bool is_kept(const ArgMap& args) const;
   bool is_view() const { return view_; }
+  bool is_split() const { return split_; }
   bool is_merge() const { return merge_; }
   const std::string& deprecation() const { return deprecation_; }
 
@@ -118,6 +123,7 @@ class Schema {
   bool never_merged_ = false;
   bool side_effects_ = false;
   bool view_ = false;
+  bool split_ = false;
   bool merge_ = false;
   std::string deprecation_;
 };

@@ -30,8 +30,7 @@ void register_conditional_split(Registry& r) {
           "Sends each sample to one of two branches: output 0 has the samples whose predicate is true, output 1 the "
           "others. For the other branch a sample is absent, and what depends on it is left out.")
       .input("data", {.doc = "Any sample."})
-      .outputs(2)
-      .view();
+      .split();
   Predicate::add_arg(schema);
   schema.arg("_if_stmt", ArgType::kBool, false, "The predicate is that of an if statement, for messages.");
   r.add<Split>(std::move(schema));
