@@ -108,12 +108,8 @@ nb::object row_status(const PyBatch& self) {
 }
 
 void copy_to(const PyBatch& self, uintptr_t pointer) {
-  auto* to = reinterpret_cast<uint8_t*>(pointer);
   const WithoutGil release;
-  for (int i = 0; i < self.batch->size(); ++i) {
-    const Sample& from = (*self.batch)[i];
-    to = std::copy_n(from.as<uint8_t>(), from.bytes(), to);
-  }
+  self.batch->copy_to(reinterpret_cast<uint8_t*>(pointer));
 }
 
 PyBatch broadcast(const PyTensor& tensor, int size) {

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 import pytest
 
-from headrace import Pipeline, TensorListCPU, fn, ops, types
+from headrace import Pipeline, PipelineGroup, TensorListCPU, fn, ops, pipeline_def, types
 
 
 def pipeline(*args, batch_size=2, depth=2, **kwargs):
@@ -345,6 +345,40 @@ def test_feeds_that_do_not_fit_together_are_lost_and_the_next_ones_are_used():
     with pytest.raises(RuntimeError, match=r"external_source.*expected a batch of 4 samples.*got 3"):
         pipe.run()
     assert [out.as_array().tolist() for out in pipe.run()] == [[[2, 2]] * 4] * 2
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_feeds_that_do_not_fit_together_cost_their_own_batch(depth):
+    """Whatever else is under way, the run that they were for raises."""
+
+    def source(rows):
+        return lambda i: np.full((rows if i == 2 else 4, 1), i, np.uint8)
+
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None, prefetch_queue_depth=depth)
+    def two_sources():
+        a, b = fn.external_source(source(4)), fn.external_source(source(3))
+        return a, b, fn.python_function(b, function=lambda row: row)
+
+    pipe = two_sources()
+    for i in range(6):
+        if i == 2:
+            with pytest.raises(RuntimeError, match=r"external_source.*expected a batch of 4 samples.*got 3"):
+                pipe.run()
+        else:
+            assert [out.as_array().ravel().tolist() for out in pipe.run()] == [[i] * 4] * 3
+
+
+def test_samples_of_a_group_have_random_numbers_of_their_own():
+    """Also where pipelines have batches of different sizes."""
+    sizes = [4, 3, 4]
+
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None, seed=1)
+    def noise(size):
+        return fn.external_source(lambda: np.zeros((size, 1), np.float32)) + fn.random.uniform(range=[0, 1])
+
+    group = PipelineGroup([noise(size) for size in sizes]).build()
+    drawn = [float(row[0]) for _ in range(5) for (out,) in group.run() for row in out.as_array()]
+    assert len(set(drawn)) == len(drawn) == 5 * sum(sizes)
 
 
 def test_batches_made_of_another_pipelines_batch_outlive_that_pipeline(tmp_path):

@@ -316,6 +316,23 @@ def test_statistics_and_trace(tmp_path):
     assert (tmp_path / "t.json").stat().st_size > 2
 
 
+def test_statistics_count_the_bytes_of_all_outputs_that_were_computed():
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    def pipeline():
+        x = fn.random.uniform(shape=[100])
+        batch = fn.python_function(x, function=lambda row: (row, row[:50]), num_outputs=2)
+        only_its_shape = fn.cast(x, dtype=types.INT64)
+        return *batch, only_its_shape.shape()
+
+    pipe = pipeline()
+    for _ in range(5):
+        pipe.run()
+    counted = {node["op"]: (node["samples"], node["bytes"]) for node in pipe.statistics()["nodes"]}
+    assert counted["random.uniform"] == (20, 20 * 400)
+    assert counted["python_function"] == (20, 20 * 600)
+    assert counted["cast"] == (0, 0)
+
+
 def sleeping(seconds: float) -> Pipeline:
     """A pipeline whose worker takes that long for a batch; sleeping leaves the processor to others."""
 

@@ -1,6 +1,7 @@
 // Batch: slots, from dense to ragged.
 #include "core/batch.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace headrace {
@@ -43,7 +44,9 @@ void Batch::reserve(const Sample& description) {
   reserved_.store(true, std::memory_order_release);
 }
 
-void Batch::check_same_kind(int slot, const Sample& description) const {
+void Batch::check_same_kind(int slot, const Sample& description) {
+  if (description.dtype == dtype_ && description.shape.ndim() == ndim_ && description.layout == layout_) return;
+  disputed_ = true;
   check(description.dtype == dtype_, "sample {} has type {}, the samples before it {}; a batch holds one type", slot,
         dtype_name(description.dtype), dtype_name(dtype_));
   check(description.shape.ndim() == ndim_, "sample {} has shape {}, the samples before it have {} axes", slot,
@@ -102,6 +105,15 @@ bool Batch::is_dense() const {
   return true;
 }
 
+void Batch::copy_to(uint8_t* to) const {
+  if (is_dense()) {
+    const size_t bytes = samples_.empty() ? 0 : samples_.size() * samples_[0].bytes();
+    if (bytes > 0) std::memcpy(to, data(), bytes);
+    return;
+  }
+  for (const Sample& sample : samples_) to = std::copy_n(sample.as<const uint8_t>(), sample.bytes(), to);
+}
+
 Ref<Batch> Batch::dense() {
   if (is_dense()) return Ref<Batch>(this);
   for (const Sample& sample : samples_) {
@@ -111,10 +123,8 @@ Ref<Batch> Batch::dense() {
         samples_[0].shape, sample.shape);
   }
   auto copy = make_ref<Batch>(pool_, size());
-  for (int i = 0; i < size(); ++i) {
-    void* to = copy->claim(i, samples_[i]);
-    std::memcpy(to, samples_[i].data, samples_[i].bytes());
-  }
+  for (int i = 0; i < size(); ++i) copy->claim(i, samples_[i]);
+  copy_to(static_cast<uint8_t*>(copy->data()));
   copy->rows = rows;
   copy->keep_alive = keep_alive;
   return copy;

@@ -34,6 +34,10 @@ class Batch final : public RefCounted {
   void* claim(int slot, const Sample& description);
   // Puts a sample that lives elsewhere into `slot`; `owner` keeps its memory alive.
   void set_view(int slot, const Sample& sample, std::shared_ptr<const void> owner);
+  // Takes the sample out of `slot` again: it was refused after its memory had been claimed.
+  void forget(int slot) { samples_[slot] = Sample(); }
+  // A sample was refused because another had fixed another type, number of axes or layout before.
+  bool is_disputed() const { return disputed_; }
   // A slot has a sample: false for a row that failed, or that a conditional left out.
   bool has(int slot) const { return samples_[slot].present(); }
 
@@ -52,6 +56,8 @@ class Batch final : public RefCounted {
   bool is_uniform() const;
   // First byte of a dense batch, 64-byte aligned if headrace allocated it; null if empty.
   void* data() const { return samples_.empty() ? nullptr : samples_[0].data; }
+  // All samples, one behind the other.
+  void copy_to(uint8_t* to) const;
   // This batch if it is dense, else a copy that is. Shapes must agree.
   Ref<Batch> dense();
   // A batch of samples of this one: other rows, shapes of equal volume, another type or layout. Shares the memory.
@@ -66,7 +72,7 @@ class Batch final : public RefCounted {
  private:
   ~Batch() override;
   void reserve(const Sample& description);
-  void check_same_kind(int slot, const Sample& description) const;
+  void check_same_kind(int slot, const Sample& description);
 
   Ref<HostPool> pool_;
   const MemoryUse use_;
@@ -79,6 +85,7 @@ class Batch final : public RefCounted {
   Shape dense_shape_;
   size_t dense_stride_ = 0;
   std::atomic<bool> reserved_{false};
+  std::atomic<bool> disputed_{false};
   std::mutex mutex_;  // the first claim, and the lists below
   Ref<Buffer> dense_buffer_;
   std::vector<Ref<Buffer>> buffers_;

@@ -38,6 +38,9 @@ class Error : public std::exception {
   std::string message_;
 };
 
+// What another sample would meet as well.
+constexpr bool is_fatal(ErrorKind kind) { return kind == ErrorKind::kMemory || kind == ErrorKind::kInternal; }
+
 [[noreturn]] void throw_error(ErrorKind kind, fmt::string_view format, fmt::format_args args);
 
 // The exception that is being handled, whatever its type: for `catch (...)` around code of operators, which may be

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "core/log.h"
@@ -41,7 +42,7 @@ int count_joint(const Plan& plan) {
   return count;
 }
 
-// What failed rows hold instead. Later segments come last: a substitute may have been zeroed behind it.
+// What failed rows hold instead.
 void apply_changes(PlanRun& run) {
   for (const SegmentWork& work : run.work) {
     for (const RowChange& change : work.changes) {
@@ -81,11 +82,18 @@ struct Executor::Impl {
     check(getpid() == process, "the pipeline was built in another process (pid {}); build it after the fork", process);
   }
 
-  int take_feeds(PlanRun& run);
+  const Plan& plan(int number) const {
+    check(number >= 0 && number < static_cast<int>(plans.size()), "the group has {} pipelines, none of number {}",
+          plans.size(), number);
+    return *plans[number];
+  }
+  void check_fed() const;
+  void take_feeds(PlanRun& run);
+  void check_feeds(const PlanRun& run) const;
   void name_samples(PlanRun& run);
   void make_batches(PlanRun& run);
   void make_run(Iteration& iteration, int plan);
-  void learn(const PlanRun& run);
+  size_t learn(const PlanRun& run);
   void add_waiting(Clock::time_point since);
   void add_progress(const Iteration& iteration);
   void report_stall();
@@ -141,7 +149,7 @@ Executor::~Executor() { close(); }
 
 void Executor::feed(int plan, std::string_view node, std::vector<Ref<Batch>> outputs) {
   const Use use(*impl_);
-  const Plan& p = *impl_->plans.at(plan);
+  const Plan& p = impl_->plan(plan);
   const int number = p.graph().find(node);
   if (number < 0) return;
   check_internal(p.nodes()[number].kind == NodeKind::kFed, "feed: \"{}\" is no external_source", node);
@@ -153,38 +161,47 @@ void Executor::feed(int plan, std::string_view node, std::vector<Ref<Batch>> out
 
 int Executor::feeds_waiting(int plan, std::string_view node) const {
   const Use use(*impl_);
-  const int number = impl_->plans.at(plan)->graph().find(node);
+  const int number = impl_->plan(plan).graph().find(node);
   const auto it = impl_->feeds.find({plan, number});
   return it == impl_->feeds.end() ? 0 : static_cast<int>(it->second.size());
 }
 
-// Moves the feeds into the run's batches; returns the iteration's size.
-int Executor::Impl::take_feeds(PlanRun& run) {
-  int size = -1;
-  for (int number : run.plan->fed_nodes()) {
-    check(!feeds[{run.number, number}].empty(), "no data was fed to the external_source \"{}\"",
-          run.plan->nodes()[number].node->name);
+void Executor::Impl::check_fed() const {
+  for (size_t p = 0; p < plans.size(); ++p) {
+    for (int number : plans[p]->fed_nodes()) {
+      const auto queue = feeds.find({static_cast<int>(p), number});
+      check(queue != feeds.end() && !queue->second.empty(), "no data was fed to the external_source \"{}\"",
+            plans[p]->nodes()[number].node->name);
+    }
   }
-  // Feeds that don't fit together are taken as well, else no later ones would ever be reached.
+}
+
+// Moves the feeds into the run's batches. The first source says how many samples the iteration has.
+void Executor::Impl::take_feeds(PlanRun& run) {
   for (int number : run.plan->fed_nodes()) {
     const PlanNode& node = run.plan->nodes()[number];
     auto& queue = feeds[{run.number, number}];
     for (int i = 0; i < node.num_outputs(); ++i) run.batches[node.first_output + i] = std::move(queue.front()[i]);
     queue.pop_front();
   }
+  run.size = options.batch_size;
+  if (run.plan->fed_nodes().empty()) return;
+  const PlanNode& first = run.plan->nodes()[run.plan->fed_nodes()[0]];
+  run.size = std::min(options.batch_size, run.batches[first.first_output]->size());
+}
+
+void Executor::Impl::check_feeds(const PlanRun& run) const {
   for (int number : run.plan->fed_nodes()) {
     const PlanNode& node = run.plan->nodes()[number];
     for (int i = 0; i < node.num_outputs(); ++i) {
-      const Ref<Batch>& batch = run.batches[node.first_output + i];
-      check(size < 0 || batch->size() == size,
-            "[external_source] \"{}\": expected a batch of {} samples, as the other sources gave, got {}",
-            node.node->name, size, batch->size());
-      size = batch->size();
+      const int size = run.batches[node.first_output + i]->size();
       check(size <= options.batch_size, "[external_source] \"{}\": a batch of {} samples exceeds batch_size {}",
             node.node->name, size, options.batch_size);
+      check(size == run.size,
+            "[external_source] \"{}\": expected a batch of {} samples, as the other sources gave, got {}",
+            node.node->name, run.size, size);
     }
   }
-  return size < 0 ? options.batch_size : size;
 }
 
 void Executor::Impl::name_samples(PlanRun& run) {
@@ -206,22 +223,18 @@ void Executor::Impl::name_samples(PlanRun& run) {
   }
   if (!readers.empty()) return;
   // Without a reader a sample is named by its place in the group's stream.
-  const auto group = static_cast<int64_t>(plans.size());
-  for (int slot = 0; slot < run.size; ++slot) {
-    const int64_t position = first * group + static_cast<int64_t>(run.number) * run.size + slot;
-    run.rows->ids[slot] = {0, position, position};
+  int64_t position = std::accumulate(started_samples.begin(), started_samples.end(), int64_t{0});
+  for (int plan = 0; plan < run.number; ++plan) position += run.iteration->runs[plan].size;
+  for (SampleId& id : run.rows->ids) {
+    id = {0, position, position};
+    ++position;
   }
 }
 
 void Executor::Impl::make_batches(PlanRun& run) {
   for (const Segment& segment : run.plan->segments()) {
     if (segment.is_batch) continue;
-    for (int value : segment.batches_out) {
-      auto batch = make_ref<Batch>(pool, run.size, MemoryUse::kSlots, expect_ragged[run.number][value]);
-      batch->rows = run.rows;
-      batch->keep_alive = run.plan->keep_alive();
-      run.batches[value] = std::move(batch);
-    }
+    for (int value : segment.batches_out) run.batches[value] = run.new_batch(pool, expect_ragged[run.number][value]);
   }
 }
 
@@ -231,8 +244,14 @@ void Executor::Impl::make_run(Iteration& iteration, int number) {
   run.plan = plans[number].get();
   run.number = number;
   run.batches.resize(static_cast<size_t>(run.plan->num_values()));
-  run.size = take_feeds(run);
+  take_feeds(run);
   name_samples(run);
+  try {
+    check_feeds(run);
+  } catch (const Error& error) {  // take() throws it when it is this iteration's turn
+    run.failed_at = -1;
+    if (!iteration.error) iteration.error.emplace(IterationError{number, run.failed_at, error});
+  }
   make_batches(run);
   for (size_t s = 0; s < run.plan->segments().size(); ++s) {
     const Segment& segment = run.plan->segments()[s];
@@ -248,6 +267,7 @@ void Executor::Impl::make_run(Iteration& iteration, int number) {
 void Executor::start() {
   Impl& impl = *impl_;
   const Use use(impl);
+  impl.check_fed();
   Iteration& iteration = impl.window.emplace_back();
   try {
     iteration.number = impl.started;
@@ -315,17 +335,24 @@ void Executor::Impl::report_stall() {
       fmt::format("no batch for {:.0f} s. Unfinished:\n{}", seconds, scheduler->describe_unfinished()));
 }
 
-// Remembers what the next iteration of this plan is likely to look like.
-void Executor::Impl::learn(const PlanRun& run) {
+// Remembers what the next iteration of this plan is likely to look like; returns the bytes of this one's batches.
+size_t Executor::Impl::learn(const PlanRun& run) {
   size_t bytes = 0;
+  const auto count = [&](const Ref<Batch>& batch) {
+    for (int slot = 0; batch && slot < batch->size(); ++slot) bytes += (*batch)[slot].bytes();
+  };
+  for (int node : run.plan->fed_nodes()) {
+    const PlanNode& fed = run.plan->nodes()[node];
+    for (int i = 0; i < fed.num_outputs(); ++i) count(run.batches[fed.first_output + i]);
+  }
   for (const Segment& segment : run.plan->segments()) {
     for (int value : segment.batches_out) {
       const Ref<Batch>& batch = run.batches[value];
-      for (int slot = 0; batch && slot < batch->size(); ++slot) bytes += (*batch)[slot].bytes();
-      if (!segment.is_batch) expect_ragged[run.number][value] = !batch->is_dense();
+      count(batch);
+      if (!segment.is_batch) expect_ragged[run.number][value] = !batch->is_uniform();
     }
   }
-  iteration_bytes = std::max(iteration_bytes, bytes + bytes / 4);  // the pool rounds up by at most a quarter
+  return bytes;
 }
 
 void Executor::Impl::add_waiting(Clock::time_point since) {
@@ -357,12 +384,14 @@ IterationOutputs Executor::take() {
 
   IterationOutputs outputs(impl.plans.size());
   impl.add_progress(iteration);
+  size_t bytes = 0;
   for (PlanRun& run : iteration.runs) {
-    if (run.failed) continue;
+    if (run.has_failed()) continue;
     apply_changes(run);
-    impl.learn(run);
+    bytes += impl.learn(run);
     for (int value : run.plan->outputs()) outputs[run.number].push_back(without_absent(run.batches[value]));
   }
+  impl.iteration_bytes = std::max(impl.iteration_bytes, bytes + bytes / 4);  // the pool rounds up by at most a quarter
   std::optional<IterationError> error = std::move(iteration.error);
   impl.window.pop_front();
   ++impl.delivered;
@@ -377,12 +406,12 @@ IterationOutputs Executor::take() {
 
 std::vector<std::string> Executor::reader_names(int plan) const {
   std::vector<std::string> names;
-  for (const PlanReader& reader : impl_->plans.at(plan)->readers()) names.push_back(reader.name);
+  for (const PlanReader& reader : impl_->plan(plan).readers()) names.push_back(reader.name);
   return names;
 }
 
 ReaderMeta Executor::reader_meta(int plan, std::string_view reader) const {
-  return impl_->plans.at(plan)->reader(reader).sampler->meta();
+  return impl_->plan(plan).reader(reader).sampler->meta();
 }
 
 std::string Executor::checkpoint(int64_t held) const {
@@ -416,11 +445,11 @@ std::string Executor::statistics() const {
 
 void Executor::set_tracing(bool on) { impl_->trace.set_on(on); }
 std::string Executor::trace() const { return impl_->trace.json(); }
-const Graph& Executor::graph(int plan) const { return impl_->plans.at(plan)->graph(); }
+const Graph& Executor::graph(int plan) const { return impl_->plan(plan).graph(); }
 const Ref<HostPool>& Executor::pool() const { return impl_->pool; }
 
 bool Executor::close_within(std::chrono::milliseconds limit) {
-  if (!impl_->closed && !impl_->scheduler->close_within(limit)) return false;
+  if (!impl_->scheduler->close_within(limit)) return false;
   close();
   return true;
 }

@@ -89,9 +89,8 @@ class Executor {
   const Ref<HostPool>& pool() const;
 
   // Ends the workers and gives the memory back, behind a method that is under way on another thread, which throws;
-  // batches that were handed out stay valid. Idempotent. Inside a function
-  // of the program that this executor runs (the garbage collector may call it there) it returns at once, and the
-  // threads end after that function.
+  // batches that were handed out stay valid. Idempotent. Inside a function of the program that this executor runs (the
+  // garbage collector may call it there) it returns at once, and the threads end after that function.
   void close();
   // The same at the program's end: waits at most so long for a function of the program. False if it is still running;
   // the executor must never be destroyed then.

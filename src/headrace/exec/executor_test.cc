@@ -146,6 +146,17 @@ class Increment : public SampleOperator {
   }
 };
 
+// Gives its input back.
+class Through : public BatchOperator {
+ public:
+  explicit Through(const OpSpec&) {}
+  void run(BatchContext& ctx) const override {
+    std::vector<Sample> samples(static_cast<size_t>(ctx.inputs[0]->size()));
+    for (int i = 0; i < ctx.inputs[0]->size(); ++i) samples[static_cast<size_t>(i)] = (*ctx.inputs[0])[i];
+    ctx.outputs[0] = ctx.inputs[0]->with_samples(std::move(samples));
+  }
+};
+
 // Runs `program_function` as a function of the program.
 class CallsProgram : public BatchSum {
  public:
@@ -163,10 +174,11 @@ const Registry& test_registry() {
     r.add<NumberReader>(Schema("numbers").outputs(2).reader());
     r.add<AddNoise>(Schema("noise").input("data").random());
     r.add<BatchSum>(Schema("batch_sum").input("data"));
+    r.add<Through>(Schema("through").input("data"));
     r.add<SlotNumbers>(Schema("slot_numbers"));
     r.add<Increment>(Schema("increment").input("data"));
     r.add<CallsProgram>(Schema("calls_program").input("data"));
-    r.add<SplitByParity>(Schema("split").input("data", {.infer_reads_data = true}).outputs(2).view());
+    r.add<SplitByParity>(Schema("split").input("data", {.infer_reads_data = true}).split());
     r.add<MergeByPresence>(Schema("merge").input("a").input("b").merge());
     r.add<Keep>(Schema("keep").input("data").view());
     r.add<Fed>(Schema("fed").fed());
@@ -255,6 +267,7 @@ TEST(Executor, ViewsAreWrittenInPlaceAndOutputsAreDenseOrRagged) {
 TEST(Executor, HeldBatchesNeverChange) {
   Executor executor({reading_graph()}, test_registry(), options(5, 2));
   std::vector<IterationOutputs> held;
+  held.reserve(40);
   for (int k = 0; k < 40; ++k) held.push_back(next(executor, 3));
   for (int k = 0; k < 40; ++k) {
     for (int slot = 0; slot < 5; ++slot) EXPECT_EQ(number_at(*held[k][0][2], slot), (k * 5 + slot) % kRecords);
@@ -335,6 +348,26 @@ TEST(Executor, BranchesRunForTheirRowsOnly) {
       EXPECT_TRUE(outputs[0][0]->is_dense());
     }
     EXPECT_EQ(batch_sums, with_even);  // an empty branch is never called
+  }
+}
+
+TEST(Executor, OutputsOfABranchHaveItsRows) {
+  Graph graph;
+  graph.add(test_registry(), make_node("numbers", "reader"));
+  graph.add(test_registry(), make_node("split", "split", {{0, 0}}));
+  graph.add(test_registry(), make_node("through", "through", {{1, 0}}));
+  graph.set_outputs({{2, 0}});
+  Executor executor({graph}, test_registry(), options(5, 2));
+  for (int k = 0; k < 6; ++k) {
+    const auto outputs = next(executor, 1);
+    const Batch& even = *outputs[0][0];
+    ASSERT_EQ(even.rows->ids.size(), static_cast<size_t>(even.size()));
+    ASSERT_EQ(even.rows->status.size(), static_cast<size_t>(even.size()));
+    for (int row = 0; row < even.size(); ++row) {
+      EXPECT_EQ(number_at(even, row) % 2, 0);
+      EXPECT_EQ(even.rows->ids[row].index, number_at(even, row));
+      EXPECT_EQ(even.rows->status[row], RowStatus::kGood);
+    }
   }
 }
 
@@ -444,8 +477,8 @@ TEST(Executor, ResumeAtEveryStepEqualsTheUninterruptedRun) {
   std::vector<std::string> checkpoints;
   Executor executor({graph}, test_registry(), options(4, 2));
   const auto values = [](const IterationOutputs& outputs) {
-    std::vector<int64_t> list;
-    for (int slot = 0; slot < 4; ++slot) list.push_back(number_at(*outputs[0][0], slot));
+    std::vector<int64_t> list(4);
+    for (int slot = 0; slot < 4; ++slot) list[static_cast<size_t>(slot)] = number_at(*outputs[0][0], slot);
     return list;
   };
   for (int k = 0; k < 20; ++k) {

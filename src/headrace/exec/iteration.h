@@ -32,10 +32,10 @@ struct SegmentWork {
   std::shared_ptr<void> dispatched;  // BatchContext::dispatched
 };
 
-// The error that take() throws: the one with the lowest plan and slot, so that it doesn't depend on timing.
+// The error that take() throws: that of the lowest plan, segment and slot, so that it doesn't depend on timing.
 struct IterationError {
   int plan = 0;
-  int slot = 0;
+  int64_t place = 0;  // PlanRun::place_of()
   Error error;
 };
 
@@ -49,8 +49,23 @@ struct PlanRun {
   std::vector<Ref<Batch>> batches;   // by value
   std::vector<SegmentWork> work;     // by segment
   int segments_left = 0;
-  std::atomic<bool> failed{false};  // an error was recorded: what is left of the run is skipped
+  std::atomic<int64_t> failed_at{kNowhere};  // the lowest place of an error: all behind it is skipped
 
+  static constexpr int64_t kNowhere = INT64_MAX;
+  // Increases with segment and slot; segments come behind those that they wait for.
+  int64_t place_of(int segment, int slot) const {
+    const Segment& s = plan->segments()[segment];
+    return (int64_t{2 * s.depth + (s.is_batch ? 1 : 0)} << 48) + (int64_t{segment} << 32) + slot;
+  }
+  bool has_failed() const { return failed_at != kNowhere; }
+  bool is_skipped(int segment, int slot) const { return place_of(segment, slot) > failed_at; }
+  // A batch for the rows, without samples.
+  Ref<Batch> new_batch(const Ref<HostPool>& pool, bool expect_ragged = false) const {
+    auto batch = make_ref<Batch>(pool, size, MemoryUse::kSlots, expect_ragged);
+    batch->rows = rows;
+    batch->keep_alive = plan->keep_alive();
+    return batch;
+  }
   const SampleId* reader_ids_of(int slot) const { return reader_ids.data() + slot * plan->readers().size(); }
 };
 

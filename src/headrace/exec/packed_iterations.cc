@@ -1,8 +1,6 @@
 // Taking several iterations at once into buffers of the caller.
 #include "exec/packed_iterations.h"
 
-#include <cstring>
-
 namespace headrace {
 namespace {
 
@@ -32,18 +30,6 @@ bool fit(const IterationOutputs& iteration, const std::vector<PackedOutput>& out
   return true;
 }
 
-void copy_batch(const Batch& batch, uint8_t* to) {
-  if (batch.is_dense()) {
-    const size_t bytes = batch.size() == 0 ? 0 : static_cast<size_t>(batch.size()) * batch[0].bytes();
-    if (bytes > 0) std::memcpy(to, batch.data(), bytes);
-    return;
-  }
-  for (int slot = 0; slot < batch.size(); ++slot) {
-    std::memcpy(to, batch[slot].data, batch[slot].bytes());
-    to += batch[slot].bytes();
-  }
-}
-
 std::vector<Ref<BatchRows>> rows_of(const IterationOutputs& iteration) {
   std::vector<Ref<BatchRows>> rows;
   for (const std::vector<Ref<Batch>>& plan : iteration) {
@@ -70,8 +56,8 @@ PackedIterations take_packed(Executor& executor, int depth, int count, const std
       }
       for (size_t plan = 0; plan < iteration.size(); ++plan) {
         for (size_t i = 0; i < outputs.size(); ++i) {
-          copy_batch(*iteration[plan][i],
-                     buffers[plan] + outputs[i].offset + static_cast<size_t>(number) * outputs[i].bytes());
+          uint8_t* buffer = buffers[plan] + outputs[i].offset;
+          iteration[plan][i]->copy_to(buffer + static_cast<size_t>(number) * outputs[i].bytes());
         }
       }
       packed.rows.push_back(rows_of(iteration));

@@ -21,6 +21,13 @@ size_t stored_bytes(const Sample& sample) {
   return sample.region ? sample.region->extent().volume() * dtype_size(sample.dtype) : sample.bytes();
 }
 
+// Its slot in a batch, null for a sample that stays here.
+void move_to_slot(Sample& sample, void* slot) {
+  if (!slot || slot == sample.data) return;
+  if (sample.bytes() > 0) std::memcpy(slot, sample.data, sample.bytes());
+  sample.data = slot;
+}
+
 [[noreturn]] void refuse_layout(const Schema& schema, int input, const Sample& sample,
                                 const std::vector<Layout>& allowed) {
   std::string list;
@@ -56,9 +63,7 @@ void SampleFrame::find_needed_steps() {
   std::vector<bool> read(values_.size(), false);
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     const PlanNode& node = *step->node;
-    const auto preserve = node.node->args.find("preserve");
-    step->needed = !plan_.rewrites() || node.spec.schema->has_side_effects() ||
-                   (preserve != node.node->args.end() && preserve->second == ArgValue(true));
+    step->needed = !plan_.rewrites() || node.spec.schema->is_kept(node.node->args);
     for (int i = 0; i < node.num_outputs(); ++i) {
       step->needed = step->needed || leaves_[node.first_output + i] || read[node.first_output + i];
     }
@@ -124,10 +129,12 @@ void SampleFrame::run(const SampleTask& task) {
     if (!step.done && step.needed) guarded(step, task, [&] { finish(step); });
   }
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (!steps_[i].present) continue;
+    if (!steps_[i].present || !steps_[i].done) continue;
     NodeCounters::add(counters_[i].samples, 1);
     if (timed_) NodeCounters::add(counters_[i].timed_samples, 1);
-    NodeCounters::add(counters_[i].bytes, static_cast<int64_t>(stored_bytes(values_[steps_[i].node->first_output])));
+    size_t bytes = 0;
+    for (const Sample* output : steps_[i].ctx.outputs_) bytes += stored_bytes(*output);
+    NodeCounters::add(counters_[i].bytes, static_cast<int64_t>(bytes));
   }
 }
 
@@ -195,8 +202,9 @@ void SampleFrame::infer(Step& step) {
   for (Sample* output : step.ctx.outputs_) {
     if (output->present()) {
       checked_volume(output->shape, dtype_size(output->dtype), schema.name());
-    } else {  // views alone may leave a sample out
-      check(schema.is_view(), "[{}]: infer() has described no element type for an output", schema.name());
+    } else {
+      check(schema.is_split() || schema.is_merge(), "[{}]: infer() has described no element type for an output",
+            schema.name());
     }
     if (!output->source.names && step.ctx.num_inputs() > 0) {
       output->source = step.ctx.input(step.ctx.viewed_input_).source;
@@ -279,11 +287,8 @@ void SampleFrame::finish_view(Step& step) {
   for (int i = 0; i < step.node->num_outputs(); ++i) {
     Sample& output = *step.ctx.outputs_[i];
     if (!output.present()) continue;
-    void* slot = slots_[step.node->first_output + i];
     output.data = step.ctx.input(step.ctx.viewed_input_).data;
-    if (!slot || slot == output.data) continue;
-    if (output.bytes() > 0) std::memcpy(slot, output.data, output.bytes());
-    output.data = slot;
+    move_to_slot(output, slots_[step.node->first_output + i]);
   }
 }
 
@@ -299,15 +304,12 @@ void SampleFrame::compute(Step& step) {
   if (!all_placed) step.node->sample_op().run(step.ctx);
   // A reader may have put a record where it lies; a batch gets a copy.
   for (int i = 0; i < step.node->num_outputs(); ++i) {
-    Sample& output = *step.ctx.outputs_[i];
-    void* slot = slots_[step.node->first_output + i];
-    if (!slot || slot == output.data) continue;
-    if (output.bytes() > 0) std::memcpy(slot, output.data, output.bytes());
-    output.data = slot;
+    move_to_slot(*step.ctx.outputs_[i], slots_[step.node->first_output + i]);
   }
 }
 
-std::string SampleFrame::source_of(const Step& step, const SampleTask& task) const {
+// Empty where nobody knows it.
+std::string SampleFrame::source_of(const Step& step, const SampleTask& task) const try {
   if (step.node->kind == NodeKind::kReader) {
     return static_cast<const Reader&>(*step.node->op).source_name(task.reader_ids[step.node->reader].index);
   }
@@ -315,6 +317,9 @@ std::string SampleFrame::source_of(const Step& step, const SampleTask& task) con
     std::string name = values_[value].source.name();
     if (!name.empty()) return name;
   }
+  return {};
+} catch (...) {
+  (void)current_error();  // what is being reported matters more
   return {};
 }
 

@@ -28,9 +28,6 @@ void insert_sorted(std::vector<SegmentWork*>& queue, SegmentWork* work) {
   queue.insert(std::upper_bound(queue.begin(), queue.end(), work, earlier), work);
 }
 
-// Errors that another sample would meet as well.
-bool is_fatal(ErrorKind kind) { return kind == ErrorKind::kMemory || kind == ErrorKind::kInternal; }
-
 Error describe(const PlanRun& run, int slot, const NodeFailure& failure) {
   const Node& node = *run.plan->nodes()[failure.node].node;
   std::string reason = failure.error.message() + fmt::format("\n\nSample {} of the batch", slot);
@@ -38,11 +35,17 @@ Error describe(const PlanRun& run, int slot, const NodeFailure& failure) {
   return Error(failure.error.kind(), node_error_message(node, reason + "."));
 }
 
+void lower(std::atomic<int64_t>& value, int64_t to) {
+  int64_t now = value;
+  while (to < now && !value.compare_exchange_weak(now, to)) {
+  }
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const std::vector<std::unique_ptr<Plan>>& plans, const ExecutorOptions& options,
                      Ref<HostPool> pool, Trace& trace)
-    : plans_(plans), options_(options), pool_(std::move(pool)), trace_(trace) {
+    : plans_(plans), options_(options), pool_(std::move(pool)), trace_(trace), zero_rows_(pool_) {
   bool has_python = false;
   for (const auto& plan : plans_) {
     stats_.push_back(std::make_unique<SegmentStats[]>(plan->segments().size()));
@@ -102,7 +105,7 @@ bool Scheduler::on_python_lane() const { return std::this_thread::get_id() == py
 void Scheduler::start(Iteration& iteration) {
   {
     std::lock_guard lock(mutex_);
-    unfinished_.push_back(&iteration);
+    if (!iteration.ready()) unfinished_.push_back(&iteration);
     for (PlanRun& run : iteration.runs) {
       for (SegmentWork& work : run.work) {
         if (work.waits_for == 0) make_ready(work);
@@ -126,6 +129,8 @@ bool Scheduler::close_within(std::chrono::milliseconds limit) {
   }
   work_ready_.notify_all();
   python_ready_.notify_all();
+  const std::unique_lock joining(join_mutex_, limit);  // a thread can be joined once
+  if (!joining.owns_lock()) return false;
   for (auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
     decltype(worker->frames) frames;  // their arenas go back to the pool
@@ -166,9 +171,14 @@ void Scheduler::work(Worker& worker) {
       continue;
     }
     lock.unlock();
-    guarded(*chunk.work->run, [&] { run_chunk(worker, chunk); });
+    guarded(*chunk.work, [&] { run_chunk(worker, chunk); });
     lock.lock();
-    finish_chunk(lock, *chunk.work, chunk.end - chunk.begin);
+    chunk.work->done += chunk.end - chunk.begin;
+    if (chunk.work->done < chunk.work->size) continue;
+    lock.unlock();
+    guarded(*chunk.work, [&] { settle_rows(worker, *chunk.work); });
+    lock.lock();
+    complete(*chunk.work);
   }
 }
 
@@ -181,10 +191,11 @@ void Scheduler::run_python_lane() {
       continue;
     }
     lock.unlock();
-    guarded(*work->run, [&] { run_batch(*work, "python"); });
+    guarded(*work, [&] { run_batch(*work, "python"); });
     lock.lock();
     ++python_turn_[{work->run->number, work->segment}];
-    finish_chunk(lock, *work, 1);
+    work->done = work->size;
+    complete(*work);
   }
 }
 
@@ -234,9 +245,13 @@ void Scheduler::run_chunk(Worker& worker, const Chunk& chunk) {
 }
 
 void Scheduler::run_samples(Worker& worker, const Chunk& chunk) {
-  if (chunk.work->run->failed) return;
-  SampleFrame& frame = *worker.frames[chunk.work->run->number][chunk.work->segment];
-  for (int slot = chunk.begin; slot < chunk.end; ++slot) {
+  const PlanRun& run = *chunk.work->run;
+  SampleFrame& frame = *worker.frames[run.number][chunk.work->segment];
+  for (int slot = chunk.begin; slot < chunk.end && !run.is_skipped(chunk.work->segment, slot); ++slot) {
+    if (closing_) {
+      fail_run(*chunk.work, slot, Error(ErrorKind::kRuntime, "the pipeline is closed"));
+      return;
+    }
     if (slot + kLater < chunk.end)
       frame.prefetch(task_of(*chunk.work, slot + kSoon), task_of(*chunk.work, slot + kLater));
     run_slot(frame, *chunk.work, slot);
@@ -253,7 +268,8 @@ bool Scheduler::can_substitute(const SegmentWork& work) const {
   return !work.run->plan->readers().empty() && segment_of(work).batches_in.empty();
 }
 
-void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
+// Whether the row has a sample now, its own or a substitute.
+bool Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
   PlanRun& run = *work.run;
   SampleTask task = task_of(work, slot);
   std::vector<SampleId> substitutes;
@@ -261,17 +277,18 @@ void Scheduler::run_slot(SampleFrame& frame, SegmentWork& work, int slot) {
     try {
       frame.run(task);
       if (attempt > 0) change_row(work, {slot, RowStatus::kSubstituted, task.id.index});
-      return;
+      return true;
     } catch (const NodeFailure& failure) {
+      for (int value : segment_of(work).batches_out) run.batches[value]->forget(slot);
       const bool skip = options_.on_error == OnError::kSkip && can_substitute(work) && attempt < kMaxSubstitutes;
       if (options_.on_error == OnError::kRaise || is_fatal(failure.error.kind()) ||
           (options_.on_error == OnError::kSkip && !skip)) {
-        fail_run(run, slot, describe(run, slot, failure));
-        return;
+        fail_run(work, slot, describe(run, slot, failure));
+        return false;
       }
       if (options_.on_error == OnError::kZero) {
         change_row(work, {slot, RowStatus::kZeroed, task.id.index});
-        return;
+        return false;
       }
     }
     substitutes.assign(run.reader_ids_of(slot), run.reader_ids_of(slot) + run.plan->readers().size());
@@ -309,17 +326,19 @@ void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
   const PlanNode& node = run.plan->nodes()[segment_of(work).nodes[0]];
   const auto begin = Clock::now();
   BatchContext ctx = batch_context(work);
-  if (!run.failed) {
+  if (!run.is_skipped(work.segment, 0)) {
     try {
       run_batch_operator(work, node, ctx);
     } catch (...) {
       const Error error = current_error();
-      fail_run(run, 0, Error(error.kind(), node_error_message(*node.node, error.message())));
+      fail_run(work, 0, Error(error.kind(), node_error_message(*node.node, error.message())));
     }
   }
+  int64_t bytes = 0;
   for (int i = 0; i < node.num_outputs(); ++i) {
     Ref<Batch>& output = ctx.outputs[i];
-    if (!output) output = make_ref<Batch>(pool_, run.size);
+    if (!output) output = run.new_batch(pool_);
+    for (int slot = 0; slot < output->size(); ++slot) bytes += static_cast<int64_t>((*output)[slot].bytes());
     if (!output->rows) output->rows = run.rows;
     if (!output->keep_alive) output->keep_alive = run.plan->keep_alive();
     run.batches[node.first_output + i] = std::move(output);
@@ -327,6 +346,7 @@ void Scheduler::run_batch(SegmentWork& work, const std::string& lane) {
   // Other workers may be running the same operator for other iterations.
   stats_of(work).batch_ns.fetch_add(nanoseconds(Clock::now() - begin), std::memory_order_relaxed);
   stats_of(work).batch_samples.fetch_add(run.size, std::memory_order_relaxed);
+  stats_of(work).batch_bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (trace_.on()) trace_.record(lane, node.node->name, begin, run.iteration->number);
 }
 
@@ -383,8 +403,9 @@ bool Scheduler::dispatch_joint(Iteration& iteration, std::chrono::milliseconds t
 void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
   std::vector<BatchContext> contexts;
   // take() raises then; what is left of the iteration is skipped.
-  if (std::any_of(works.begin(), works.end(), [](SegmentWork* work) { return work->run->failed.load(); })) {
-    for (SegmentWork* work : works) work->run->failed = true;
+  const auto has_failed = [](const SegmentWork* work) { return work->run->is_skipped(work->segment, 0); };
+  if (std::any_of(works.begin(), works.end(), has_failed)) {
+    for (SegmentWork* work : works) lower(work->run->failed_at, work->run->place_of(work->segment, 0) - 1);
     return;
   }
   contexts.reserve(works.size());
@@ -398,42 +419,57 @@ void Scheduler::dispatch(const std::vector<SegmentWork*>& works) {
   } catch (...) {
     const Error error = current_error();
     const Error failure(error.kind(), node_error_message(*node.node, error.message()));
-    for (SegmentWork* work : works) fail_run(*work->run, 0, failure);
+    for (SegmentWork* work : works) fail_run(*work, 0, failure);
   }
   if (trace_.on()) trace_.record("caller", node.node->name, begin, first.iteration->number);
 }
 
 // Whatever goes wrong in a thread of ours becomes the iteration's error.
-template <typename Action> void Scheduler::guarded(PlanRun& run, Action action) {
+template <typename Action> void Scheduler::guarded(const SegmentWork& work, Action action) {
   try {
     action();
   } catch (...) {
-    fail_run(run, 0, current_error());
+    fail_run(work, 0, current_error());
   }
 }
 
-void Scheduler::fail_run(PlanRun& run, int slot, Error error) {
+void Scheduler::fail_run(const SegmentWork& work, int slot, Error error) {
   std::lock_guard lock(mutex_);
-  run.failed = true;
-  auto& first = run.iteration->error;
-  if (!first || std::pair(run.number, slot) < std::pair(first->plan, first->slot)) {
-    first.emplace(IterationError{run.number, slot, std::move(error)});
-  }
-}
-
-void Scheduler::finish_chunk(std::unique_lock<std::mutex>& lock, SegmentWork& work, int count) {
-  work.done += count;
-  if (work.done < work.size) return;
-  complete(lock, work);
-}
-
-void Scheduler::complete(std::unique_lock<std::mutex>& lock, SegmentWork& work) {
   PlanRun& run = *work.run;
-  if (!run.failed && options_.on_error == OnError::kZero && !segment_of(work).is_batch) {
-    lock.unlock();
-    guarded(run, [&] { zero_rows_.fill(run, segment_of(work), work.changes); });
-    lock.lock();
+  const int64_t place = run.place_of(work.segment, slot);
+  lower(run.failed_at, place);
+  auto& first = run.iteration->error;
+  if (!first || std::pair(run.number, place) < std::pair(first->plan, first->place)) {
+    first.emplace(IterationError{run.number, place, std::move(error)});
   }
+}
+
+// What can be said of refused rows only when all rows of the segment have run.
+void Scheduler::settle_rows(Worker& worker, SegmentWork& work) {
+  PlanRun& run = *work.run;
+  const Segment& segment = segment_of(work);
+  if (options_.on_error == OnError::kRaise || segment.is_batch || run.is_skipped(work.segment, work.size)) return;
+  const bool disputed = std::any_of(segment.batches_out.begin(), segment.batches_out.end(),
+                                    [&](int value) { return run.batches[value]->is_disputed(); });
+  if (disputed) run_in_order(*worker.frames[run.number][work.segment], work);
+  if (options_.on_error == OnError::kZero) zero_rows_.fill(run, segment, work.changes);
+}
+
+// A batch holds one type of samples; which rows are refused for having another must not depend on who came first.
+void Scheduler::run_in_order(SampleFrame& frame, SegmentWork& work) {
+  PlanRun& run = *work.run;
+  work.changes.clear();
+  bool any_is_good = false;
+  for (int slot = 0; slot < work.size && !run.is_skipped(work.segment, slot); ++slot) {
+    if (!any_is_good) {  // what was refused has no say
+      for (int value : segment_of(work).batches_out) run.batches[value] = run.new_batch(pool_);
+    }
+    any_is_good = run_slot(frame, work, slot) || any_is_good;
+  }
+}
+
+void Scheduler::complete(SegmentWork& work) {
+  PlanRun& run = *work.run;
   bool woke = false;
   for (int dependent : segment_of(work).dependents) {
     if (--run.work[dependent].waits_for > 0) continue;

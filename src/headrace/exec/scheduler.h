@@ -29,7 +29,7 @@ class Scheduler {
   // Dispatches the iteration's operators of Lane::kCaller, in order, each when its inputs are ready in all plans. False
   // if they are not within the time; call again then.
   bool dispatch_joint(Iteration& iteration, std::chrono::milliseconds timeout);
-  // Ends all threads after their present task. Idempotent.
+  // Ends all threads after their present sample or function. Idempotent, also by two threads at a time.
   void close();
   // The same, but waits at most so long for a function of the program. False if it is still running: the scheduler must
   // not be destroyed then.
@@ -68,6 +68,7 @@ class Scheduler {
     std::atomic<int64_t> ns_per_sample{0};
     std::atomic<int64_t> batch_ns{0};
     std::atomic<int64_t> batch_samples{0};
+    std::atomic<int64_t> batch_bytes{0};
   };
 
   void start_threads(bool has_python);
@@ -78,16 +79,17 @@ class Scheduler {
   void make_ready(SegmentWork& work);
   void run_chunk(Worker& worker, const Chunk& chunk);
   void run_samples(Worker& worker, const Chunk& chunk);
-  void run_slot(SampleFrame& frame, SegmentWork& work, int slot);
+  bool run_slot(SampleFrame& frame, SegmentWork& work, int slot);
   BatchContext batch_context(const SegmentWork& work) const;
   void run_batch(SegmentWork& work, const std::string& lane);
   void run_batch_operator(const SegmentWork& work, const PlanNode& node, BatchContext& ctx);
   void dispatch(const std::vector<SegmentWork*>& works);
-  void finish_chunk(std::unique_lock<std::mutex>& lock, SegmentWork& work, int count);
-  void complete(std::unique_lock<std::mutex>& lock, SegmentWork& work);
+  void settle_rows(Worker& worker, SegmentWork& work);
+  void run_in_order(SampleFrame& frame, SegmentWork& work);
+  void complete(SegmentWork& work);
   void change_row(SegmentWork& work, const RowChange& change);
-  template <typename Action> void guarded(PlanRun& run, Action action);
-  void fail_run(PlanRun& run, int slot, Error error);
+  template <typename Action> void guarded(const SegmentWork& work, Action action);
+  void fail_run(const SegmentWork& work, int slot, Error error);
   static SampleTask task_of(const SegmentWork& work, int slot);
   bool can_substitute(const SegmentWork& work) const;
   const Segment& segment_of(const SegmentWork& work) const { return work.run->plan->segments()[work.segment]; }
@@ -98,12 +100,13 @@ class Scheduler {
   const Ref<HostPool> pool_;
   Trace& trace_;
 
+  std::timed_mutex join_mutex_;
   mutable std::mutex mutex_;
   std::condition_variable work_ready_;
   std::condition_variable python_ready_;
   std::condition_variable caller_ready_;
   std::condition_variable iteration_ready_;
-  bool closing_ = false;
+  std::atomic<bool> closing_ = false;
   std::vector<SegmentWork*> ready_;                     // sorted by (iteration, plan, segment)
   std::vector<SegmentWork*> python_queue_;              // the same
   std::vector<SegmentWork*> caller_queue_;              // the same

@@ -11,7 +11,8 @@ std::vector<Scheduler::NodeTotals> Scheduler::node_totals(int plan) const {
     const Segment& segment = p.segments()[s];
     if (segment.is_batch) {
       const SegmentStats& stats = stats_[plan][s];
-      totals[segment.nodes[0]] = {stats.batch_samples.load(), 1e-9 * static_cast<double>(stats.batch_ns.load()), 0};
+      totals[segment.nodes[0]] = {stats.batch_samples.load(), 1e-9 * static_cast<double>(stats.batch_ns.load()),
+                                  stats.batch_bytes.load()};
       continue;
     }
     for (const auto& worker : workers_) {

@@ -48,7 +48,9 @@ BatchContext gather_rows(const BatchContext& ctx, const std::vector<int>& rows) 
 Ref<Batch> scatter_rows(const Batch& batch, const std::vector<int>& rows, int size) {
   std::vector<Sample> samples(static_cast<size_t>(size));
   for (size_t i = 0; i < rows.size(); ++i) samples[rows[i]] = batch[static_cast<int>(i)];
-  return batch.with_samples(std::move(samples));
+  Ref<Batch> all = batch.with_samples(std::move(samples));
+  all->rows = nullptr;  // an operator that gave its input back gave the rows of the branch, too
+  return all;
 }
 
 Ref<Batch> without_absent(const Ref<Batch>& batch) {

@@ -117,7 +117,8 @@ class ImageDecoderOp final : public SampleOperator {
     try {
       decoding_.decode(ctx, std::nullopt, out);
       return true;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (is_fatal(error.kind())) throw;
       return false;
     }
   }
