@@ -38,7 +38,9 @@ bool is_only_reference(nb::list list, Py_ssize_t index) {
   if (error.matches(PyExc_ValueError)) kind = ErrorKind::kValue;
   if (error.matches(PyExc_TypeError)) kind = ErrorKind::kType;
   if (error.matches(PyExc_MemoryError)) kind = ErrorKind::kMemory;
-  std::string message = nb::cast<std::string>(nb::str(error.value()));
+  // File names that are no UTF-8 have lone surrogates in Python's strings.
+  const nb::object text = nb::str(error.value()).attr("encode")("utf-8", "backslashreplace");
+  std::string message(nb::bytes(text).c_str());
   // A signal that came while this thread was in the function belongs to the program: it comes again behind this. Not
   // sooner: str() looks at signals, too.
   if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();

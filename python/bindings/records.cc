@@ -36,15 +36,23 @@ nb::tuple parse_caffe2(const nb::bytes& record) {
   return nb::make_tuple(to_bytes(parsed.image.bytes), label);
 }
 
+void check_number(const LmdbTable& table, size_t i) {
+  if (i >= table.size()) throw nb::index_error("record number out of range");
+}
+
 }  // namespace
 
 void bind_records(nb::module_& m) {
   nb::class_<LmdbTable>(m, "LmdbTable", "The records of an LMDB in key order, read only and bounds-checked.")
       .def(nb::init<const std::string&>(), nb::arg("path"))
       .def("__len__", &LmdbTable::size)
-      .def("key", [](const LmdbTable& table, size_t i) { return nb::bytes(table.key(i).data(), table.key(i).size()); })
+      .def("key",
+           [](const LmdbTable& table, size_t i) {
+             check_number(table, i);
+             return nb::bytes(table.key(i).data(), table.key(i).size());
+           })
       .def("value", [](const LmdbTable& table, size_t i) {
-        if (i >= table.size()) throw nb::index_error("record number out of range");
+        check_number(table, i);
         return to_bytes(table.value(i));
       });
   nb::class_<LmdbWriter>(m, "LmdbWriter", "Writes one new LMDB; keys come in ascending order.")

@@ -122,6 +122,18 @@ def test_missing_databases_are_one_line(tmp_path: Path, capsys, command: str):
     assert str(tmp_path / "nothing") in capsys.readouterr().err
 
 
+def test_record_numbers_are_checked(tmp_path: Path):
+    writer = _core.LmdbWriter(str(tmp_path / "db"))
+    writer.append(b"0", _core.caffe2_record(b"image", 4))
+    writer.commit()
+    table = _core.LmdbTable(str(tmp_path / "db"))
+    assert len(table) == 1 and table.key(0) == b"0"
+    for number in (1, 10**6):
+        for read in (table.key, table.value):
+            with pytest.raises(IndexError):
+                read(number)
+
+
 def test_inspecting_a_folder_of_databases_names_them(tmp_path: Path, capsys):
     for part in ("training", "testing"):
         writer = _core.LmdbWriter(str(tmp_path / part))

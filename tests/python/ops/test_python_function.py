@@ -252,6 +252,16 @@ def test_an_exception_shows_the_users_frames_and_the_pipeline_goes_on():
     np.testing.assert_array_equal(pipe.run()[0].as_array(), np.stack(images(2)))
 
 
+def test_messages_that_are_no_utf8_come_through():
+    """Names of files that are no UTF-8 have lone surrogates in Python."""
+
+    def fail(_):
+        raise ValueError("name \udcff: not found")
+
+    with pytest.raises(RuntimeError, match=r"name \\udcff: not found"):
+        pipeline(lambda x: fn.python_function(x, function=fail)).run()
+
+
 BAD_ARGUMENTS = {
     "function": (TypeError, {"function": 3}),
     "layouts": (ValueError, {"function": in_place, "output_layouts": ["HW", "HW"]}),
