@@ -14,6 +14,8 @@
 
 namespace headrace {
 
+struct EntropyIndex;  // codecs/entropy_index.h
+
 enum class ImageFormat : uint8_t { kUnknown, kJpeg, kPng, kBmp, kPnm, kTiff, kWebp, kJpeg2000, kGif };
 inline constexpr int kImageFormats = 9;
 
@@ -56,6 +58,7 @@ struct ImageDecodeOptions {
   bool adjust_orientation = true;       // turn and mirror as EXIF says
   std::optional<ImageRegion> roi = {};  // in output pixels, after the orientation; must lie inside the image
   bool use_fast_idct = false;           // JPEG: quicker, off by some levels
+  EntropyIndex* index = nullptr;        // JPEG: decoding begins where the region needs it, and adds what it finds
 };
 
 // Whether decoders can give `dtype`.

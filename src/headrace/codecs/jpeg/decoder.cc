@@ -2,6 +2,7 @@
 #include "codecs/jpeg/decoder.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 #include "codecs/jpeg/idct.h"
@@ -43,10 +44,69 @@ bool Decoder::decode(Bytes bytes, const ImageHeader& header, const ImageDecodeOp
   unstuff(bytes.subspan(layout_.scan_at), layout_.restart_interval != 0, scan_);
   segment_ = 0;
   until_restart_ = layout_.restart_interval;
+  mcu_ = 0;
   state_.start(scan_.bytes.data());
+  open_index(options.index);
   dirty_ = true;
-  if (!decode_rows(sink)) return false;
+  if (!decode_rows(sink)) {
+    if (index_) index_->found.clear();
+    return false;
+  }
   dirty_ = false;
+  return true;
+}
+
+// Images of few MCUs are decoded as quickly without one.
+void Decoder::open_index(EntropyIndex* index) {
+  constexpr int kFewestPoints = 8;
+  const int points = (geometry_.mcus_across * geometry_.mcus_down + kMcusPerPoint - 1) / kMcusPerPoint;
+  index_ = index && points >= kFewestPoints && scan_.segment_ends.back() <= UINT32_MAX ? index : nullptr;
+  next_point_ = INT_MAX;
+  if (!index) return;
+  index->found.clear();
+  index->size = index_ ? points : 0;
+  if (!index_) return;
+  const auto known = static_cast<int>(index->known.size());
+  const int interval = layout_.restart_interval;
+  const bool fits =
+      known == 0 ||
+      (known <= points && index->known.back().byte <= scan_.segment_ends.back() &&
+       (interval == 0 || static_cast<size_t>((known - 1) * kMcusPerPoint / interval) < scan_.segment_ends.size()));
+  check_internal(fits, "JPEG: the index is that of another file");
+  next_point_ = known * kMcusPerPoint;
+}
+
+// Goes to the last known point at or before an MCU, if that is ahead.
+void Decoder::jump(int mcu) {
+  if (!index_ || index_->known.empty()) return;
+  const int number = std::min(mcu / kMcusPerPoint, static_cast<int>(index_->known.size()) - 1);
+  const int to = number * kMcusPerPoint;
+  if (to <= mcu_) return;
+  const EntropyPoint& point = index_->known[static_cast<size_t>(number)];
+  mcu_ = to;
+  state_.start(scan_.bytes.data() + point.byte, point.bit);
+  std::copy_n(point.dc.begin(), state_.dc.size(), state_.dc.begin());
+  if (layout_.restart_interval == 0) return;
+  segment_ = static_cast<size_t>(to / layout_.restart_interval);
+  until_restart_ = layout_.restart_interval - to % layout_.restart_interval;
+}
+
+void Decoder::add_point() {
+  const ptrdiff_t bits = (state_.next - scan_.bytes.data()) * 8 - state_.count;
+  EntropyPoint& point = index_->found.emplace_back();
+  point.byte = static_cast<uint32_t>(bits / 8);
+  point.bit = static_cast<uint32_t>(bits % 8);
+  std::copy(state_.dc.begin(), state_.dc.end(), point.dc.begin());
+  next_point_ += kMcusPerPoint;
+}
+
+// Before up to `count` MCUs: how many come until something is to be done between two of them. False at damage.
+bool Decoder::begin_part(int count, int& part) {
+  const bool restarts = layout_.restart_interval != 0;
+  if (restarts && until_restart_ == 0 && !take_restart()) return false;
+  if (mcu_ == next_point_) add_point();
+  part = std::min(count, next_point_ - mcu_);
+  if (restarts) part = std::min(part, until_restart_);
   return true;
 }
 
@@ -111,7 +171,6 @@ void Decoder::set_up_planes() {
 bool Decoder::decode_rows(RowSink& sink) {
   const Geometry& g = geometry_;
   const ImageRegion& region = sink.region();
-  if (!pass_over(g.first_row * g.mcus_across)) return false;
   int next = region.y;  // row of pixels
   for (int row = g.first_row; row < g.end_row; ++row) {
     if (!decode_row(row)) return false;
@@ -121,12 +180,12 @@ bool Decoder::decode_rows(RowSink& sink) {
     if (next < end) layout_.components == 4 ? emit_inks(next, end, sink) : emit(next, end, sink);
     next = std::max(next, end);
   }
-  return true;
+  return pass_to(g.end_row * g.mcus_across);
 }
 
 bool Decoder::decode_row(int row) {
   const Geometry& g = geometry_;
-  if (!pass_over(g.first_mcu)) return false;
+  if (!pass_to(row * g.mcus_across + g.first_mcu)) return false;
   int next;
   for (int mcu = g.first_mcu; mcu < g.end_mcu; mcu = next) {
     next = std::min(mcu + kRunMcus, g.end_mcu);
@@ -134,7 +193,7 @@ bool Decoder::decode_row(int row) {
     transform_run(row, mcu, next - mcu);
   }
   repeat_edges(row);
-  return pass_over(g.mcus_across - g.end_mcu);
+  return true;
 }
 
 // Goes to the next piece of the scan, when `until_restart_` is 0.
@@ -148,13 +207,15 @@ bool Decoder::take_restart() {
   return true;
 }
 
-bool Decoder::pass_over(int count) {
-  while (count > 0) {
-    if (layout_.restart_interval != 0 && until_restart_ == 0 && !take_restart()) return false;
-    const int run = layout_.restart_interval != 0 ? std::min(count, until_restart_) : count;
-    if (!skip_mcus(state_, plan_, scan_.bytes.data() + scan_.segment_ends[segment_], run)) return false;
-    until_restart_ -= run;
-    count -= run;
+// Passes over the MCUs before that one.
+bool Decoder::pass_to(int mcu) {
+  jump(mcu);
+  while (mcu_ < mcu) {
+    int part;
+    if (!begin_part(mcu - mcu_, part)) return false;
+    if (!skip_mcus(state_, plan_, scan_.bytes.data() + scan_.segment_ends[segment_], part)) return false;
+    until_restart_ -= part;
+    mcu_ += part;
   }
   return true;
 }
@@ -170,16 +231,15 @@ int16_t* aligned(std::vector<int16_t>& v) {
 
 bool Decoder::decode_run(int count) {
   std::array<CoefficientRun, kMaxComponents> runs;
-  for (int done = 0; done < count;) {
-    if (layout_.restart_interval != 0 && until_restart_ == 0 && !take_restart()) return false;
-    const int part = layout_.restart_interval != 0 ? std::min(count - done, until_restart_) : count;
+  for (int done = 0, part = 0; done < count; done += part) {
+    if (!begin_part(count - done, part)) return false;
     for (int c = 0; c < wanted_; ++c) {
       Plane& plane = planes_[static_cast<size_t>(c)];
       runs[static_cast<size_t>(c)] = {aligned(plane.coefficients), plane.busy.data(), groups_of(kRunMcus * plane.h)};
     }
     if (!decode_mcus(state_, plan_, scan_.bytes.data() + scan_.segment_ends[segment_], done, part, runs)) return false;
     until_restart_ -= part;
-    done += part;
+    mcu_ += part;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "codecs/entropy_index.h"
 #include "codecs/image_codec.h"
 #include "codecs/jpeg/entropy.h"
 #include "codecs/jpeg/geometry.h"
@@ -21,6 +22,7 @@ class Decoder {
   // Decodes the sink's region. False if the file is of a kind that read_layout refuses, is damaged as far as it was
   // read, or the output asked for isn't made here (gray of RGB-coded files): then what the sink got is void and
   // libjpeg-turbo has the last word.
+  // options.index is used, and gets points if all went well.
   bool decode(Bytes bytes, const ImageHeader& header, const ImageDecodeOptions& options, RowSink& sink);
 
  private:
@@ -42,7 +44,11 @@ class Decoder {
   void set_up_planes();
   bool decode_rows(RowSink& sink);
   bool decode_row(int row);
-  bool pass_over(int count);
+  void open_index(EntropyIndex* index);
+  void jump(int mcu);
+  void add_point();
+  bool begin_part(int count, int& part);
+  bool pass_to(int mcu);
   bool take_restart();
   bool decode_run(int count);
   void transform_run(int row, int first, int count);
@@ -61,7 +67,10 @@ class Decoder {
   Unstuffed scan_;
   EntropyState state_;
   size_t segment_ = 0;
-  int until_restart_ = 0;  // MCUs
+  int until_restart_ = 0;          // MCUs
+  int mcu_ = 0;                    // the next one, in the order of the scan
+  EntropyIndex* index_ = nullptr;  // null: none
+  int next_point_ = 0;             // the MCU before which the next point is to be added; behind all MCUs if none is
   std::array<Plane, kMaxComponents> planes_;
   bool dirty_ = false;  // an image ended early: coefficients may be left
   std::array<std::vector<uint8_t>, 2> upsampled_;

@@ -1,6 +1,7 @@
 // Decoding the Huffman-coded blocks of a scan. Compiled per target for the shifts of BMI2, not for vectors.
 #include "codecs/jpeg/entropy.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -179,7 +180,26 @@ bool decode(EntropyState& state, const McuPlan& plan, const uint8_t* end, int fi
   return true;
 }
 
+// The same by decoding to nowhere.
+bool skip_without_tables(EntropyState& state, const McuPlan& plan, const uint8_t* end, int count) {
+  int16_t nowhere[kGroupSize];
+  uint8_t busy = 0;
+  CoefficientRun runs[kMaxComponents];
+  std::fill_n(runs, kMaxComponents, CoefficientRun{nowhere, &busy, 0});
+  McuPlan in_place = plan;
+  for (BlockPlan& block : in_place.block) block.x = block.y = block.blocks_across = 0;
+  return decode(state, in_place, end, 0, count, runs);
+}
+
+bool has_skip_tables(const McuPlan& plan) {
+  return std::all_of(plan.block.begin(), plan.block.begin() + plan.blocks,
+                     [](const BlockPlan& block) { return block.ac->has_skip(); });
+}
+
 bool skip(EntropyState& state, const McuPlan& plan, const uint8_t* end, int count) {
+  // Making the tables takes longer than decoding so many MCUs.
+  constexpr int kFew = 16;
+  if (count <= kFew && !has_skip_tables(plan)) return skip_without_tables(state, plan, end, count);
   EntropyState s = state;
   for (int i = 0; i < count; ++i) {
     for (int b = 0; b < plan.blocks; ++b) {

@@ -55,6 +55,14 @@ struct EntropyState {
   std::array<int, kMaxComponents> dc{};
 
   void start(const uint8_t* at) { *this = {.next = at}; }
+  // Behind the first bits, up to 7, of the byte.
+  void start(const uint8_t* at, unsigned bits) {
+    start(at);
+    if (bits == 0) return;
+    buffer = uint64_t{*at} << (56 + bits);
+    count = static_cast<int>(8 - bits);
+    next = at + 1;
+  }
 
   // Whole bytes up to the one that the next bit lies in, or begins.
   const uint8_t* position() const { return next - count / 8; }

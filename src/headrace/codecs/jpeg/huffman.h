@@ -75,6 +75,7 @@ struct AcTable {
   // Sums over the symbols whose codes lie in 12 bits, for blocks that are passed over: bits in 0-7, advance above; 0 if
   // the code is longer. Made when first needed.
   const std::array<uint32_t, 1 << kSkipBits>& skip();
+  bool has_skip() const { return skip_ != nullptr; }
 
  private:
   std::unique_ptr<std::array<uint32_t, 1 << kSkipBits>> skip_;

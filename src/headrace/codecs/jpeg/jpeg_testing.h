@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "codecs/codec_testing.h"
+#include "codecs/entropy_index.h"
 #include "codecs/format_decoder.h"
 #include "codecs/jpeg/decoder.h"
 #include "core/error.h"
@@ -32,6 +33,24 @@ ByteVector test_image(const Encoding& e);
 
 // The pixels as a JPEG file, by libjpeg.
 ByteVector encode(const Encoding& e, const ByteVector& pixels);
+
+// An index that decoding adds to, over several times.
+class GrowingIndex {
+ public:
+  EntropyIndex* use() {
+    index_.known = points_;
+    index_.found.clear();
+    return &index_;
+  }
+  // After decoding: keeps what it found.
+  void grow() { points_.insert(points_.end(), index_.found.begin(), index_.found.end()); }
+  int size() const { return index_.size; }
+  const std::vector<EntropyPoint>& points() const { return points_; }
+
+ private:
+  std::vector<EntropyPoint> points_;
+  EntropyIndex index_;
+};
 
 inline ByteVector encode(const Encoding& e) { return encode(e, test_image(e)); }
 
