@@ -30,12 +30,13 @@ OnError on_error_from(std::string_view name) {
 }
 
 void construct(Executor* self, nb::list graphs, int batch_size, int num_threads, size_t memory_limit,
-               std::string_view on_error, std::string primary_reader, bool exact_epochs, bool set_affinity,
-               std::string checkpoint, double stall_report_seconds) {
+               int64_t decoder_index_memory, std::string_view on_error, std::string primary_reader, bool exact_epochs,
+               bool set_affinity, std::string checkpoint, double stall_report_seconds) {
   ExecutorOptions options;
   options.batch_size = batch_size;
   options.num_threads = num_threads;
   options.memory_limit = memory_limit;
+  options.decoder_index_memory = decoder_index_memory;
   options.on_error = on_error_from(on_error);
   options.primary_reader = std::move(primary_reader);
   options.exact_epochs = exact_epochs;
@@ -201,8 +202,9 @@ void bind_executor(nb::module_& m) {
       .def("reraise", [](const Failure& self) { std::rethrow_exception(self.error); });
   nb::class_<Executor>(m, "Executor", "Runs the graphs of a group of pipelines. Used by one thread at a time.")
       .def("__init__", &construct, nb::arg("graphs"), nb::kw_only(), nb::arg("batch_size"), nb::arg("num_threads"),
-           nb::arg("memory_limit"), nb::arg("on_error"), nb::arg("primary_reader"), nb::arg("exact_epochs"),
-           nb::arg("set_affinity"), nb::arg("checkpoint"), nb::arg("stall_report_seconds") = 30.0)
+           nb::arg("memory_limit"), nb::arg("decoder_index_memory"), nb::arg("on_error"), nb::arg("primary_reader"),
+           nb::arg("exact_epochs"), nb::arg("set_affinity"), nb::arg("checkpoint"),
+           nb::arg("stall_report_seconds") = 30.0)
       .def("make_feed", &make_feed, nb::arg("data").none(), nb::arg("layout"), nb::arg("copy"),
            "A batch in this executor's memory.")
       .def("make_buffer", &make_buffer, nb::arg("bytes"),

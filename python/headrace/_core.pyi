@@ -216,7 +216,7 @@ class Failure:
 class Executor:
     """Runs the graphs of a group of pipelines. Used by one thread at a time."""
 
-    def __init__(self, graphs: list, *, batch_size: int, num_threads: int, memory_limit: int, on_error: str, primary_reader: str, exact_epochs: bool, set_affinity: bool, checkpoint: str, stall_report_seconds: float = 30.0) -> None: ...
+    def __init__(self, graphs: list, *, batch_size: int, num_threads: int, memory_limit: int, decoder_index_memory: int, on_error: str, primary_reader: str, exact_epochs: bool, set_affinity: bool, checkpoint: str, stall_report_seconds: float = 30.0) -> None: ...
 
     def make_feed(self, data: object | None, layout: str, copy: bool) -> Batch:
         """A batch in this executor's memory."""

@@ -98,6 +98,7 @@ class PipelineGroup:
             batch_size=first.max_batch_size,
             num_threads=max(pipeline.num_threads for pipeline in self.pipelines),
             memory_limit=first.memory_limit or 0,
+            decoder_index_memory=first.decoder_index_memory,
             on_error=first.on_error,
             primary_reader=self._primary_reader,
             exact_epochs=self._exact_epochs,

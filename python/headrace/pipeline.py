@@ -38,6 +38,9 @@ class Pipeline(PipelineSettings):
         output_dtype, output_ndim, output_layout: what the outputs must be like, one for all or one for each; checked
             at every run.
         memory_limit: most bytes of host memory for batches; None: no limit.
+        decoder_index_memory: most bytes for what is remembered of JPEG files that were decoded in part, so that later
+            epochs begin their crops in the middle of the data; None: 1 % of the memory of this machine or container;
+            0: nothing.
         on_error: what happens to a sample that an operator refuses: ``"raise"``, ``"skip"`` (another sample takes its
             row) or ``"zero"`` (zeros).
         exec_async, bytes_per_sample, max_streams, default_cuda_stream_priority, enable_memory_stats, py_num_workers,

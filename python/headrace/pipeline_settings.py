@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace import graph_builder, types
+from headrace.machine import available_memory, default_num_threads
 from headrace.output_checks import OutputChecks
-from headrace.threads import default_num_threads
 
 logger = logging.getLogger("headrace")
 
@@ -32,6 +32,17 @@ def _memory_limit(value: Any) -> int | None:
     number = value.__index__()
     if not 0 < number < 2**63:
         raise ValueError(f"Pipeline: memory_limit: expected a positive number of bytes, got {number}")
+    return number
+
+
+def _decoder_index_memory(value: Any) -> int:
+    if value is None:
+        return available_memory() // 100
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"Pipeline: decoder_index_memory: expected a number of bytes, got {value!r}")
+    number = value.__index__()
+    if not 0 <= number < 2**63:
+        raise ValueError(f"Pipeline: decoder_index_memory: expected a number of bytes, 0 or more, got {number}")
     return number
 
 
@@ -87,6 +98,7 @@ class PipelineSettings:
         stream_policy: Any = None,
         concurrency: Any = None,
         memory_limit: int | None = None,
+        decoder_index_memory: int | None = None,
         on_error: str = "raise",
     ) -> None:
         if batch_size is None:
@@ -116,6 +128,8 @@ class PipelineSettings:
         if on_error not in ("raise", "skip", "zero"):
             raise ValueError(f'Pipeline: on_error: expected "raise", "skip" or "zero", got {on_error!r}')
         self.memory_limit = _memory_limit(memory_limit)
+        self._given_index_memory = decoder_index_memory
+        self.decoder_index_memory = _decoder_index_memory(decoder_index_memory)
         self.on_error = on_error
         self._begin()
         _note_device(device_id)
@@ -136,6 +150,7 @@ class PipelineSettings:
             "set_affinity": self._set_affinity,
             "enable_checkpointing": self._enable_checkpointing,
             "memory_limit": self.memory_limit,
+            "decoder_index_memory": self._given_index_memory,
             "on_error": self.on_error,
             **self._checks.parameters(),
         }

@@ -58,7 +58,7 @@ struct Executor::Impl {
   Impl(std::vector<Graph> graphs, const Registry& registry, ExecutorOptions opts)
       : options(std::move(opts)),
         pool(make_ref<HostPool>(options.memory_limit)),
-        group(std::make_shared<GroupState>(pool)),
+        group(std::make_shared<GroupState>(pool, options.decoder_index_memory)),
         starts(options.checkpoint.empty() ? std::vector<PlanStart>(graphs.size())
                                           : read_checkpoint(options.checkpoint, graphs, registry)),
         plans(make_plans(graphs, registry, group, options, starts)),

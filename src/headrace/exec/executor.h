@@ -22,7 +22,8 @@ enum class OnError { kRaise, kSkip, kZero };
 struct ExecutorOptions {
   int batch_size = 1;
   int num_threads = 1;
-  size_t memory_limit = 0;  // bytes; 0: none
+  size_t memory_limit = 0;           // bytes; 0: none
+  int64_t decoder_index_memory = 0;  // bytes; 0: no indexes
   OnError on_error = OnError::kRaise;
   std::string primary_reader;  // instance name of the reader whose positions key the random numbers; "": the first
   bool exact_epochs = false;   // all readers pad their epochs to whole batches (pad_last_batch); padding is flagged

@@ -25,9 +25,25 @@ class SharedObject {
 
 class GroupState {
  public:
-  explicit GroupState(Ref<HostPool> pool) : pool_(std::move(pool)) {}
+  // `decoder_index_memory`: most bytes for what decoders remember of files, 0 for nothing.
+  explicit GroupState(Ref<HostPool> pool, int64_t decoder_index_memory = 0)
+      : pool_(std::move(pool)), decoder_index_memory_(decoder_index_memory) {}
 
   const Ref<HostPool>& pool() const { return pool_; }
+  int64_t decoder_index_memory() const { return decoder_index_memory_; }
+
+  // Memory for a cache; null when memory_limit leaves no room. Batches come first: what they and the scratch memory
+  // take at present has to fit twice.
+  Ref<Buffer> allocate_cache(size_t bytes) {
+    const size_t caches = pool_->bytes_in_use(MemoryUse::kCaches), others = pool_->bytes_in_use() - caches;
+    if (pool_->limit() != 0 && caches + bytes + 2 * others > pool_->limit()) return nullptr;
+    try {
+      return pool_->allocate(bytes, MemoryUse::kCaches);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kMemory) throw;
+      return nullptr;
+    }
+  }
 
   // The object of type T by that name, which `make()` makes for the first operator that asks. For constructors of
   // operators, which run one after the other.
@@ -63,6 +79,7 @@ class GroupState {
 
  private:
   const Ref<HostPool> pool_;
+  const int64_t decoder_index_memory_;
   std::map<std::string, std::shared_ptr<SharedObject>> objects_;
   std::mutex mutex_;  // notes_
   std::vector<std::pair<LogLevel, std::string>> notes_;

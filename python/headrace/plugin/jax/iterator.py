@@ -13,6 +13,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
 from headrace import graph_builder
+from headrace.machine import default_num_threads
 from headrace.pipeline import Pipeline
 from headrace.pipeline_function import pipeline_def
 from headrace.plugin.base_iterator import BaseIterator, LastBatchPolicy
@@ -21,7 +22,6 @@ from headrace.plugin.jax.integration import device_of_pipeline
 from headrace.plugin.jax.pace import Pace, needs_pace
 from headrace.plugin.jax.row_shards import batch_per_shard, row_shards, sharding_list
 from headrace.plugin.jax.stacking import Stack
-from headrace.threads import default_num_threads
 
 Shardings = Sharding | Mapping[str, Sharding]
 

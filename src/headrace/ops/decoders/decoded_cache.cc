@@ -135,18 +135,9 @@ uint8_t* DecodedCache::allocate(size_t bytes) {
   return std::exchange(next_, next_ + bytes);
 }
 
-// Null when memory_limit leaves no room. Batches come first: what they and the scratch memory take at present has to
-// fit twice.
 Ref<Buffer> DecodedCache::allocate_buffer(size_t bytes) {
-  HostPool& pool = *group_.pool();
-  const size_t caches = pool.bytes_in_use(MemoryUse::kCaches), others = pool.bytes_in_use() - caches;
-  if (pool.limit() == 0 || caches + bytes + 2 * others <= pool.limit()) {
-    try {
-      return pool.allocate(bytes, MemoryUse::kCaches);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kMemory) throw;
-    }
-  }
+  Ref<Buffer> buffer = group_.allocate_cache(bytes);
+  if (buffer) return buffer;
   stopped_ = true;
   group_.note(LogLevel::kWarning,
               fmt::format("decoder cache: memory is short, so it keeps {} images, {:.1f} MB of the {:.1f} MB "

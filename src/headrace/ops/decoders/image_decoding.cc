@@ -25,6 +25,10 @@ ImageDecoding::ImageDecoding(const OpSpec& spec) : name_(spec.schema->name()) {
         spec.about("dtype"), dtype_name(options_.dtype));
   options_.adjust_orientation = spec.get_bool("adjust_orientation");
   options_.use_fast_idct = spec.get_bool("use_fast_idct");
+  GroupState* group = spec.group.get();
+  if (!group || group->decoder_index_memory() == 0) return;
+  indexes_ = group->share<EntropyIndexStore>(
+      "entropy indexes", [&] { return std::make_shared<EntropyIndexStore>(*group, group->decoder_index_memory()); });
 }
 
 void ImageDecoding::declare(Schema& schema) {
@@ -97,8 +101,19 @@ void ImageDecoding::decode(SampleContext& ctx, const std::optional<ImageRegion>&
   const Sample& in = ctx.input(0);
   auto& state = ctx.worker_state<ImageDecoderState>();
   const std::span bytes(in.as<const uint8_t>(), in.bytes());
-  add_one(
-      state.counts.decoded[static_cast<size_t>(state.decoder.decode(bytes, ctx.plan<Plan>().header, options, out))]);
+  const ImageHeader& header = ctx.plan<Plan>().header;
+  const bool is_part = roi && int64_t{roi->width} * roi->height < int64_t{header.width} * header.height;
+  Fingerprint key;
+  if (indexes_ && is_part && header.format == ImageFormat::kJpeg) {
+    key = fingerprint_of(bytes);
+    state.index.known = indexes_->find(key);
+    state.index.found.clear();
+    options.index = &state.index;
+    if (!state.index.known.empty()) add_one(state.counts.index_hits);
+  }
+  const ImageDecoderNumber decoder = state.decoder.decode(bytes, header, options, out);
+  if (options.index) indexes_->add(key, state.index);
+  add_one(state.counts.decoded[static_cast<size_t>(decoder)]);
 }
 
 std::unique_ptr<WorkerState> ImageDecoding::make_worker_state() const {
@@ -113,6 +128,12 @@ std::vector<std::pair<std::string_view, int64_t>> ImageDecoding::counters() cons
     int64_t images = 0;
     for (const ImageCounts& worker : counts_) images += worker.decoded[decoder].load(std::memory_order_relaxed);
     if (images > 0) counters.emplace_back(image_decoder_name(static_cast<ImageDecoderNumber>(decoder)), images);
+  }
+  if (indexes_ && indexes_->images() > 0) {
+    int64_t hits = 0;
+    for (const ImageCounts& worker : counts_) hits += worker.index_hits.load(std::memory_order_relaxed);
+    counters.insert(counters.end(),
+                    {{"index_hits", hits}, {"index_images", indexes_->images()}, {"index_bytes", indexes_->bytes()}});
   }
   return counters;
 }

@@ -12,12 +12,14 @@
 
 #include "codecs/image_codec.h"
 #include "graph/operator.h"
+#include "ops/decoders/entropy_index_store.h"
 
 namespace headrace {
 
 // Images of one worker, which alone writes it.
 struct alignas(64) ImageCounts {
   std::array<std::atomic<int64_t>, kImageDecoders> decoded{};  // by decoder
+  std::atomic<int64_t> index_hits{0};
   std::atomic<int64_t> cache_hits{0};
   std::atomic<int64_t> cache_misses{0};
 };
@@ -26,6 +28,7 @@ struct alignas(64) ImageCounts {
 struct ImageDecoderState final : WorkerState {
   explicit ImageDecoderState(ImageCounts& c) : counts(c) {}
   ImageDecoder decoder;
+  EntropyIndex index;
   ImageCounts& counts;
 };
 
@@ -66,6 +69,7 @@ class ImageDecoding {
  private:
   std::string name_;
   ImageDecodeOptions options_;
+  std::shared_ptr<EntropyIndexStore> indexes_;  // null: none
   mutable std::mutex counts_mutex_;
   mutable std::deque<ImageCounts> counts_;  // by worker
 };

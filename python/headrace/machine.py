@@ -1,4 +1,4 @@
-"""How many threads a pipeline gets by default."""
+"""What of the machine this process may use: cores and memory."""
 
 from __future__ import annotations
 
@@ -28,3 +28,15 @@ def default_num_threads() -> int:
     cores = len(os.sched_getaffinity(0))
     quota = _cgroup_quota()
     return max(1, cores if quota >= cores else round(quota))
+
+
+def available_memory() -> int:
+    """Bytes of memory that this process may use: the machine's, or its control group's limit (version 2, then 1)."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(path) as file:
+                return min(memory, int(file.read()))
+        except (OSError, ValueError):  # no such version, or "max"
+            continue
+    return memory
