@@ -81,6 +81,8 @@ class PipelineGroup:
         self._restored_from: list[dict[str, Any]] = []
         # What happens when the iterations started so far have been taken: the end of data, or a source's exception.
         self._event: BaseException | None = None
+        # Of an iteration that an interrupt left unfinished:
+        self._collected: list[tuple[Pipeline, dict[str, list[_core.Batch]]]] = []
         self._positions: collections.deque[list[list[int]]] = collections.deque()
         self._delivered_position: list[list[int]] | None = None
         for plan, pipeline in enumerate(self.pipelines):
@@ -194,11 +196,12 @@ class PipelineGroup:
         self._taker = threading.current_thread()
         if executor.started == executor.delivered:
             self._raise_event()
-        if self._positions:
-            self._delivered_position = self._positions.popleft()
-        if not self.has_joint_operators:
-            return executor.take(TensorListCPU)
-        return self._take_jointly(executor)
+        delivered = executor.delivered
+        try:
+            return self._take_jointly(executor) if self.has_joint_operators else executor.take(TensorListCPU)
+        finally:  # an interrupt leaves the iteration where it is
+            if self._positions and executor.delivered > delivered:
+                self._delivered_position = self._positions.popleft()
 
     def take_packed(
         self, count: int, buffers: list[Any], fields: list[tuple[int, int, tuple[int, ...]]]
@@ -238,7 +241,7 @@ class PipelineGroup:
             try:
                 for pipeline in self._hooks:
                     pipeline.iter_setup()
-                feeds = [(pipeline, pipeline._inputs.collect(executor)) for pipeline in self._fed]
+                feeds = self._collect(executor)
             except MissingFeed:
                 raise
             except Exception as error:
@@ -252,6 +255,26 @@ class PipelineGroup:
         else:
             executor.start()
         return True
+
+    def _collect(self, executor: _core.Executor) -> list[tuple[Pipeline, dict[str, list[_core.Batch]]]]:
+        """The next batches of all pipelines' sources. What is raised for one pipeline costs the iteration of all."""
+        for pipeline in self._fed:
+            pipeline._inputs.check_fed()
+        feeds = self._collected
+        failure: Exception | None = None
+        for pipeline in self._fed[len(feeds) :]:
+            try:
+                feeds.append((pipeline, pipeline._inputs.collect(executor)))
+            except StopIteration:
+                self._collected = []
+                raise
+            except Exception as error:
+                failure = failure or error
+                feeds.append((pipeline, {}))
+        self._collected = []
+        if failure is not None:
+            raise failure
+        return feeds
 
     def reset(self) -> None:
         """After the end of data: begins the next epoch of all sources. Otherwise nothing."""

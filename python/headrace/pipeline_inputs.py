@@ -27,6 +27,7 @@ class PipelineInputs:
         self._nodes = nodes
         self._batch_size = batch_size
         self._fed = threading.Condition()
+        self._collected: dict[str, list[_core.Batch]] = {}  # of an iteration that an interrupt left unfinished
         self.iteration = 0
         self.epoch = 0
 
@@ -72,15 +73,30 @@ class PipelineInputs:
             raise type(error)(f"ExternalSource '{node.name}': {error}") from None
 
     def collect(self, executor: _core.Executor) -> dict[str, list[_core.Batch]]:
-        """One batch for every node. StopIteration at the end of a source, IndexError if nothing was fed in."""
+        """One batch for every node, behind check_fed(). StopIteration at the end of a source.
+
+        What one source raises costs the iteration of all, so that they stay in step: the others are asked, too.
+        """
         position = FeedPosition(self.iteration, self.epoch, self._batch_size)
-        feeds = {}
+        feeds = self._collected
+        failure: Exception | None = None
         for name, node in self._nodes.items():
-            if node.source is None:
-                feeds[name] = self._take(name, node)
-            else:
-                feeds[name] = self._convert_all(executor, node, node.source.next(position))
+            if name in feeds:
+                continue
+            try:
+                if node.source is None:
+                    feeds[name] = self._take(name, node)
+                else:
+                    feeds[name] = self._convert_all(executor, node, node.source.next(position))
+            except StopIteration:
+                self._collected = {}
+                raise
+            except Exception as error:
+                failure = failure or error
+        self._collected = {}
         self.iteration += 1
+        if failure is not None:
+            raise failure
         return feeds
 
     def _convert_all(self, executor: _core.Executor, node: NodeSource, data: Any) -> list[_core.Batch]:
@@ -99,17 +115,19 @@ class PipelineInputs:
                 f"{self._batch_size}"
             )
 
+    def check_fed(self) -> None:
+        """IndexError if nothing was fed in for a node. For before any source is asked, so that nothing is lost."""
+        for name, node in self._nodes.items():
+            if node.source is None and not node.blocking and name not in self._collected and not node.queue.has_next:
+                raise MissingFeed(
+                    f"No data was fed to the external source '{name}'. Call `feed_input` as often as "
+                    f"`input_feed_count('{name}')` says before the first run, and once before each further one."
+                )
+
     def _take(self, name: str, node: NodeSource) -> list[_core.Batch]:
         with self._fed:
-            batches = node.queue.take()
-            while batches is None and node.blocking:
+            while (batches := node.queue.take()) is None:
                 self._fed.wait(_SIGNAL_SLICE)
-                batches = node.queue.take()
-        if batches is None:
-            raise MissingFeed(
-                f"No data was fed to the external source '{name}'. Call `feed_input` as often as "
-                f"`input_feed_count('{name}')` says before the first run, and once before each further one."
-            )
         return batches
 
     def reset(self) -> None:

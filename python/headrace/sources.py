@@ -184,6 +184,10 @@ class FeedQueue:
     def append(self, batches: list[_core.Batch]) -> None:
         self._batches.append(batches)
 
+    @property
+    def has_next(self) -> bool:
+        return bool(self._batches) or self._last is not None
+
     def take(self) -> list[_core.Batch] | None:
         """The next batch; with repeat_last the one before again; None if there is none."""
         if self._batches:

@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import signal
 import threading
 import time
 import weakref
@@ -366,6 +367,113 @@ def test_feeds_that_do_not_fit_together_cost_their_own_batch(depth):
                 pipe.run()
         else:
             assert [out.as_array().ravel().tolist() for out in pipe.run()] == [[i] * 4] * 3
+
+
+class Counting:
+    """An iterator of batches of its count, which raises at some of them."""
+
+    def __init__(self, rows=4, bad=()):
+        self._count = -1
+        self._rows = rows
+        self._bad = bad
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self._count += 1
+        if self._count in self._bad:
+            raise ValueError(f"bad {self._count}")
+        return np.full((self._rows, 1), self._count, np.int32)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("bad", [((2, 5), ()), ((), (2, 5)), ((2,), (5,)), ((2, 5), (5,))])
+def test_sources_stay_in_step_when_one_raises(depth, bad):
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None, prefetch_queue_depth=depth)
+    def three():
+        return (*(fn.external_source(Counting(bad=b)) for b in bad), fn.external_source(lambda i: np.full((4, 1), i)))
+
+    pipe = three()
+    for i in range(8):
+        if i in (2, 5):
+            with pytest.raises(ValueError, match=f"bad {i}"):
+                pipe.run()
+        else:
+            assert [out.as_array().ravel().tolist() for out in pipe.run()] == [[i] * 4] * 3
+
+
+def test_pipelines_of_a_group_stay_in_step_when_a_source_raises():
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None)
+    def one(bad):
+        return fn.external_source(Counting(bad=bad))
+
+    group = PipelineGroup([one(bad) for bad in ((), (2,), ())]).build()
+    for i in range(5):
+        if i == 2:
+            with pytest.raises(ValueError, match="bad 2"):
+                group.run()
+        else:
+            assert [out.as_array().ravel().tolist() for (out,) in group.run()] == [[i] * 4] * 3
+
+
+def test_what_was_not_fed_costs_nothing():
+    pipe = Pipeline(4, 1, prefetch_queue_depth=1)
+    with pipe:
+        pipe.set_outputs(fn.external_source(Counting()), fn.external_source(name="fed"))
+    for i in range(3):
+        with pytest.raises(IndexError, match="fed"):
+            pipe.run()
+        pipe.feed_input("fed", np.full((4, 1), i, np.int32))
+        assert [out.as_array().ravel().tolist() for out in pipe.run()] == [[i] * 4] * 2
+
+
+def test_an_interrupted_iteration_goes_on_where_it_was():
+    interrupts = [2]
+
+    def source(i):
+        if interrupts and i == interrupts[0]:
+            interrupts.clear()
+            raise KeyboardInterrupt
+        return np.full((4, 1), i, np.int32)
+
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    def two():
+        return fn.external_source(Counting()), fn.external_source(source)
+
+    pipe, seen = two(), []
+    while len(seen) < 5:
+        try:
+            seen.append([int(out.as_array()[0, 0]) for out in pipe.run()])
+        except KeyboardInterrupt:
+            seen.append("interrupt")
+    assert seen == [[0, 0], [1, 1], "interrupt", [2, 2], [3, 3]]
+
+
+def test_a_checkpoint_behind_an_interrupt_goes_on_with_the_next_batch():
+    """The signal comes while run() waits for a slow batch."""
+    slow = {3}
+
+    def work(row):
+        if int(row[0]) in slow:
+            slow.clear()
+            time.sleep(0.6)
+        return row
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=2, enable_checkpointing=True)
+    def pipeline():
+        return fn.python_function(fn.external_source(lambda i: np.full((1, 1), i)), function=work)
+
+    pipe, seen = pipeline(), []
+    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            seen.append(int(pipe.run()[0].as_array()[0, 0]))
+    assert seen == [0, 1, 2]
+    for expected in (3, 4, 5):
+        assert int(pipe.run()[0].as_array()[0, 0]) == expected
+    resumed = pipeline(checkpoint=pipe.checkpoint())
+    assert int(resumed.run()[0].as_array()[0, 0]) == int(pipe.run()[0].as_array()[0, 0]) == 6
 
 
 def test_samples_of_a_group_have_random_numbers_of_their_own():
