@@ -237,3 +237,37 @@ def test_checkpoints_after_peek(numbered_files):
     next(iterator)
     resumed = rows(batch_size=2, checkpoints=iterator.checkpoints())
     assert [values(batch) for batch in resumed] == [[2, 3], [4, 0]]
+
+
+@pytest.mark.parametrize("seed", [None, -1, 3])
+def test_all_shards_have_one_seed(numbered_files, seed):
+    """Whatever was given: shards of a shuffled data set would overlap else."""
+
+    @data_iterator(**NAMED, devices=jax.devices()[:4], exact_epochs=True)
+    def shuffled(shard_id, num_shards):
+        return fn.readers.file(
+            files=numbered_files[:8], name="reader", global_shuffle=True, shard_id=shard_id, num_shards=num_shards
+        )[1]
+
+    iterator = shuffled(batch_size=4, seed=seed)
+    for _ in range(3):
+        assert sorted(value for batch in iterator for value in values(batch)) == list(range(8))
+
+
+@pytest.mark.parametrize("batch_size", [np.int64(4), np.uint8(4)])
+def test_integers_of_any_type_are_batch_sizes(numbered_files, batch_size):
+    iterator = data_iterator(read, **NAMED, devices=jax.devices()[:2])(numbered_files, batch_size=batch_size)
+    assert next(iterator)["label"].shape[:2] == (2, 2)
+
+
+def test_a_dict_of_shardings_may_have_one_for_the_mask(numbered_files):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), "b")
+    cut = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("b"))
+    whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    made = data_iterator(read, **NAMED, exact_epochs=True, sharding={"label": cut, "mask": cut})
+    batch = next(made(numbered_files, batch_size=4))
+    assert batch["mask"].sharding == cut and batch["mask"].shape == (4,)
+    with pytest.raises(ValueError, match="unknown.*other"):
+        data_iterator(read, **NAMED, exact_epochs=True, sharding={"label": cut, "other": whole})(
+            numbered_files, batch_size=4
+        )

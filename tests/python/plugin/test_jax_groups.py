@@ -14,9 +14,9 @@ from headrace.plugin.jax import DALIGenericIterator, data_iterator, peekable_dat
 from headrace.plugin.jax.fn import jax_function  # noqa: E402
 
 
-@pytest.fixture(params=["copies", "no copies"], autouse=True)
+@pytest.fixture(params=["copies", "no copies"])
 def forced(request, monkeypatch):
-    """Groups are the same where the devices have memory of their own."""
+    """Batches without ``group`` are read ahead where the devices have memory of their own."""
     from headrace.plugin.jax import read_ahead
 
     monkeypatch.setattr(read_ahead, "has_own_memory", lambda devices: request.param == "copies")
@@ -51,6 +51,7 @@ def test_epochs(numbered_files, group, policy, auto_reset):
         first += 12 if policy is LastBatchPolicy.DROP else 2 * count  # the dropped batch was read
 
 
+@pytest.mark.usefixtures("forced")
 def test_scan_gives_what_the_loop_gives(numbered_files):
     def step(total, batch):
         return total * 3 + batch["x"].sum(), None
@@ -175,6 +176,7 @@ def test_batches_that_differ_make_no_group():
         next(iterator)
 
 
+@pytest.mark.usefixtures("forced")
 def test_checkpoints_count_batches(numbered_files):
     reader = {"random_shuffle": True}
     singles = iterate(numbered_files, None, reader)
@@ -187,6 +189,32 @@ def test_checkpoints_count_batches(numbered_files):
             rest = [group["x"] for group in resumed]
             flat = np.concatenate([np.asarray(x).reshape(-1, 2) for x in rest]).tolist()
             assert flat == (batches[count:6] or batches[6:11])
+
+
+def test_a_checkpoint_in_an_interrupted_group_is_that_before_it():
+    """Batches of a group that was not handed out are not behind the checkpoint."""
+    interrupts = [7]
+
+    def source(k):
+        if interrupts and k == interrupts[0]:
+            interrupts.clear()
+            raise KeyboardInterrupt
+        return np.full((2, 1), k, np.int32)
+
+    def make(checkpoints=None):
+        pipe = from_source(source, 2, enable_checkpointing=True)
+        return DALIGenericIterator([pipe], ["x"], group=4, checkpoints=checkpoints)
+
+    def numbers(group):
+        return np.asarray(group["x"])[:, 0, 0].tolist()
+
+    iterator = make()
+    assert numbers(next(iterator)) == [0, 1, 2, 3]
+    with pytest.raises(KeyboardInterrupt):
+        next(iterator)
+    resumed = make(iterator.checkpoints())
+    for following in (iterator, resumed):
+        assert [numbers(next(following)) for _ in range(2)] == [[4, 5, 6, 7], [8, 9, 10, 11]]
 
 
 def test_groups_stay_as_they_are(numbered_files):

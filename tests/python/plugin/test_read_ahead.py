@@ -295,6 +295,43 @@ def test_memory_limit_bounds_the_groups(numbered_files, uploads):
     assert max(uploads) == 8
 
 
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("where", ["take_apart", "upload"])
+def test_a_transfer_that_fails_loses_no_batch(numbered_files, monkeypatch, error, where):
+    """A device that is out of memory for a moment, or Ctrl-C: the next call tries again."""
+    files = (numbered_files * 6)[:48]
+    calls = {"count": 0}
+    target, name = (read_ahead._Chunk, "take_apart") if where == "take_apart" else (jax, "device_put")
+    whole = getattr(target, name)
+
+    def failing(*arguments, **options):
+        calls["count"] += 1
+        if calls["count"] in (3, 5):
+            raise error("no room")
+        return whole(*arguments, **options)
+
+    def epochs(count):
+        pipe = labels(files, batch_size=2, num_threads=1, enable_checkpointing=True)
+        iterator = DALIGenericIterator([pipe], ["label"], reader_name="reader")
+        taken, failures = [], 0
+        while len(taken) < count * 24:
+            try:
+                for batch in iterator:
+                    taken.append(np.asarray(batch["label"]).ravel().tolist())
+            except error:
+                failures += 1
+                iterator.checkpoints()
+        return taken, failures
+
+    expected, _ = epochs(2)
+    if where == "upload" and error is KeyboardInterrupt:
+        return  # that thread gets no signals
+    monkeypatch.setattr(target, name, failing)
+    taken, failures = epochs(2)
+    assert taken == expected
+    assert failures == 2
+
+
 def test_without_room_for_a_group_batches_go_alone(numbered_files, uploads, monkeypatch):
     def no_room(group, chunk):
         return []

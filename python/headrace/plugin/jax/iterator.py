@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
@@ -52,7 +53,7 @@ class DALIGenericIterator(BaseIterator):
             has fewer. ``len()`` counts groups, all else batches.
 
     Without ``sharding`` and ``devices`` a pipeline's batch (B, ...) goes to the local device of number ``device_id``,
-    or to JAX's default device; several pipelines give (P, B, ...).
+    or to JAX's default device where there is none of that number; several pipelines give (P, B, ...).
     """
 
     _wants_rows = False  # subclasses look at which rows are good
@@ -83,9 +84,10 @@ class DALIGenericIterator(BaseIterator):
         self._group_size = _checked_group(group)
         self._pending: Exception | None = None  # what next() raises after the group before it
         self._stack: Stack | None = None  # a group that an interrupt left unfinished
+        self._before_stack: list[bytes] = []  # checkpoints, where they are enabled
         self._is_global = sharding is not None or devices is not None
         if sharding is not None:
-            shards = row_shards(sharding_list(sharding, output_map))
+            shards = row_shards(sharding_list(sharding, output_map, mask_name or "mask"))
             for pipeline in [pipelines] if isinstance(pipelines, Pipeline) else pipelines:
                 pipeline._row_shards = shards
         super().__init__(
@@ -118,7 +120,7 @@ class DALIGenericIterator(BaseIterator):
         """For each output, and at last for the mask, how its arrays are made."""
         names = [*self.output_map, self._mask_name]
         if sharding is not None:
-            shardings = sharding_list(sharding, self.output_map)
+            shardings = sharding_list(sharding, self.output_map, self._mask_name)
             shardings.append(_mask_sharding(sharding, shardings, self._mask_name))
             places = _global_places(shardings, len(self._pipes))
         else:
@@ -159,6 +161,8 @@ class DALIGenericIterator(BaseIterator):
         if self._pace is not None:
             self._pace.wait()
         if self._stack is None:
+            if self._pipes[0]._enable_checkpointing:
+                self._before_stack = super().checkpoints()
             self._stack = Stack(count, len(self.output_map), self._group.executor.make_buffer)
         stack = self._stack
         while stack.size < count and not (stack.size and self._no_more_in_epoch()):
@@ -170,8 +174,14 @@ class DALIGenericIterator(BaseIterator):
                     raise
                 self._pending = error
                 break
+        group = self._place_stack(stack)
         self._stack = None
-        return self._place_stack(stack)
+        return group
+
+    def checkpoints(self) -> list[bytes]:
+        if self._stack is not None and self._stack.size:
+            return self._before_stack  # its batches have not been handed out
+        return super().checkpoints()
 
     def _no_more_in_epoch(self) -> bool:
         return self._ended() or self._counter.only_dropped_left()
@@ -328,14 +338,16 @@ def make_iterator_factory(
 
     @functools.wraps(pipeline_fn)
     def create_iterator(*args: Any, checkpoints: Sequence[bytes | str] | None = None, **kwargs: Any) -> AnyIterator:
-        num_shards, local = _shards_for(sharding, devices, output_map)
+        mask_name = iterator_arguments.get("mask_name") or "mask"
+        num_shards, local = _shards_for(sharding, devices, output_map, mask_name)
         arguments = {**getattr(pipeline_fn, "_pipeline_kwargs", {}), **kwargs}
-        if isinstance(arguments.get("batch_size"), int) and "batch_size" not in parameters:
-            arguments["batch_size"] = batch_per_shard(arguments["batch_size"], num_shards)
+        if hasattr(arguments.get("batch_size"), "__index__") and "batch_size" not in parameters:
+            arguments["batch_size"] = batch_per_shard(operator.index(arguments["batch_size"]), num_shards)
         if on_error is not None:
             arguments.setdefault("on_error", on_error)
-        if "seed" not in parameters:
-            arguments.setdefault("seed", _common_seed())
+        seed = arguments.get("seed")
+        if "seed" not in parameters and (seed is None or seed == -1):
+            arguments["seed"] = _common_seed()
         pipes = [
             make_pipeline(*args, **arguments, **_shard_arguments(parameters, kwargs, shard, num_shards, pipeline_fn))
             for shard in local
@@ -348,11 +360,11 @@ def make_iterator_factory(
 
 
 def _shards_for(
-    sharding: Shardings | None, devices: Sequence[jax.Device] | None, output_map: Sequence[str]
+    sharding: Shardings | None, devices: Sequence[jax.Device] | None, output_map: Sequence[str], mask_name: str
 ) -> tuple[int, list[int]]:
     """The number of shards over all processes, and those of this process."""
     if sharding is not None:
-        shards = row_shards(sharding_list(sharding, output_map))
+        shards = row_shards(sharding_list(sharding, output_map, mask_name))
         return shards.num_shards, list(shards.local)
     if devices is not None:
         local = [position for position, device in enumerate(devices) if device in _local(devices)]

@@ -101,10 +101,11 @@ class _Chunk:
         self.buffers: list[np.ndarray] = []
         self.rows: list[list[np.ndarray] | None] = []  # one entry for each packed batch
         self.last: Outputs | _Failure | None = None  # a batch of other shapes, or what ended the job
-        self._uploaded: list[jax.Array] | Exception = []  # by device
+        self.is_followed = False  # the thread has been told what to read next
+        self._uploaded: list[jax.Array] | Exception | None = None  # by device
 
     def upload(self) -> None:
-        """One transfer to each device. What it raises comes out of take_apart()."""
+        """One transfer to each device. What it raises comes out of take_apart(), which can be called again."""
         words = [self.packing.words(buffer) for buffer in self.buffers]
         try:
             self._uploaded = [jax.device_put(words[plan], device) for device, plan in self.form.parts[0].sources]
@@ -113,8 +114,12 @@ class _Chunk:
 
     def take_apart(self, names: list[str]) -> list[dict[str, jax.Array]]:
         """The batches on the devices: one computation on each."""
+        if self._uploaded is None:
+            self.upload()
         if isinstance(self._uploaded, Exception):
-            raise self._uploaded
+            error, self._uploaded = self._uploaded, None
+            raise error
+        assert self._uploaded is not None
         parts = self.form.parts
         split = self.packing.splitter(parts[0].leading_axis)
         on_devices = [split(words) for words in self._uploaded]
@@ -162,7 +167,7 @@ class ReadAhead:
         self._results: queue.SimpleQueue[_Chunk] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._is_reading = False
-        self._settled: _Chunk | None = None  # a chunk that was waited for and isn't among the items yet
+        self._settled: collections.deque[_Chunk] = collections.deque()  # waited for, not among the items yet
         self.delivered = group.delivered
         group.call_at_close(functools.partial(self._requests.put, None))
         weakref.finalize(self, self._requests.put, None)
@@ -186,27 +191,31 @@ class ReadAhead:
     def checkpoint(self, iterator_state: Any = None) -> bytes:
         """The state after the last iteration handed out."""
         if self._is_reading:
-            self._settled = self._result()
+            self._settled.append(self._result())
         return self._group.checkpoint(iterator_state, held=self._group.delivered - self.delivered)
 
     def _refill(self) -> None:
-        if not self._is_reading and self._settled is None and self._form is None:
+        if not self._is_reading and not self._settled and self._form is None:
             self._read_one()
             return
         self._group.consumer = threading.current_thread()
-        chunk = self._settled or self._result()
-        self._settled = None
-        if isinstance(chunk.last, list):
-            self._look_at(chunk.last)
-        elif chunk.last is None:
-            self._size = min(2 * self._size, self._most)
-        self._start_reading()  # the thread works meanwhile
+        if not self._settled:
+            self._settled.append(self._result())
+        chunk = self._settled[0]  # stays there until it is taken apart: that may be interrupted
+        if not chunk.is_followed:
+            if isinstance(chunk.last, list):
+                self._look_at(chunk.last)
+            elif chunk.last is None:
+                self._size = min(2 * self._size, self._most)
+            chunk.is_followed = True
+            self._start_reading()  # the thread works meanwhile
         if chunk.rows:
             with self._group.handing_over:
                 arrays = chunk.take_apart([name for name, _ in self._places])
             self._items.extend(Ready(*pair) for pair in zip(arrays, chunk.rows, strict=False))
         if chunk.last is not None:
             self._items.append(chunk.last)
+        self._settled.popleft()
 
     def _read_one(self) -> None:
         """Without the thread: the first batch, and those that are not to be packed."""

@@ -95,11 +95,13 @@ def batch_per_shard(batch_size: int, num_shards: int) -> int:
     return batch_size // num_shards
 
 
-def sharding_list(sharding: Sharding | Mapping[str, Sharding], output_map: Sequence[str]) -> list[Sharding]:
-    """The sharding of each output, from one for all or a dict by name."""
+def sharding_list(
+    sharding: Sharding | Mapping[str, Sharding], output_map: Sequence[str], mask_name: str = ""
+) -> list[Sharding]:
+    """The sharding of each output, from one for all or a dict by name, which may have one for the mask, too."""
     if isinstance(sharding, Mapping):
         missing = [name for name in output_map if name not in sharding]
-        unknown = [name for name in sharding if name not in output_map]
+        unknown = [name for name in sharding if name not in output_map and name != mask_name]
         if missing or unknown:
             raise ValueError(
                 f"sharding: expected a sharding for each of {list(output_map)}; missing {missing}, unknown {unknown}"
